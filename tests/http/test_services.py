@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from doorman.base.clock import ManualClock
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.store.memory_store import MemoryStore
@@ -183,7 +184,8 @@ def test_numbers_are_still_taken_after_a_restart() -> None:
     async def main() -> None:
         store = MemoryStore()
         for seed in (7, 8):
-            cluster = ControlPlane(store, Settings(seed=seed, nodes=0), ManualClock())
+            settings, clock = Settings(seed=seed, nodes=0), ManualClock()
+            cluster = ControlPlane(ApiServer(store, settings, clock), settings, clock)
             await cluster.prepare(port=6443, ca_certificate=credentials().ca_certificate)
             api = Api(cluster, ManualClock())
             if seed == 7:

@@ -11,6 +11,7 @@ from typing import Any
 from doorman.base.clock import VIRTUAL_START, ManualClock
 from doorman.client.actions import Create
 from doorman.runtime.access.credentials import Credentials, load_or_make
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
@@ -129,7 +130,8 @@ class Api:
 @asynccontextmanager
 async def running_api(*, audit_log: Path | None = None, **settings: Any) -> AsyncIterator[Api]:
     clock = ManualClock()
-    cluster = ControlPlane(MemoryStore(), Settings(**{"seed": 7, "nodes": 0, **settings}), clock)
+    chosen = Settings(**{"seed": 7, "nodes": 0, **settings})
+    cluster = ControlPlane(ApiServer(MemoryStore(), chosen, clock), chosen, clock)
     await cluster.prepare(port=6443, ca_certificate=credentials().ca_certificate)
     audit = AuditLog(audit_log, clock, lambda _, flush: flush()) if audit_log is not None else None
     try:

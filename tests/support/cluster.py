@@ -13,6 +13,7 @@ from typing import Any
 
 from doorman.base.clock import Alarm, Instant, ManualClock
 from doorman.client.actions import Create, Delete, Patch, PatchType
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.runtime.virtual_time import VirtualLoop
@@ -43,7 +44,7 @@ class Story:
         self._store = store
         self._settings = settings
         self.clock = clock
-        self.cluster = ControlPlane(store, settings, clock)
+        self.cluster = ControlPlane(ApiServer(store, settings, clock), settings, clock)
         self.client = self.cluster.client_as("admin", "story", "system:masters")
 
     async def start(self) -> None:
@@ -55,7 +56,7 @@ class Story:
     async def restart(self) -> None:
         """The server ends and a new one takes up what was stored; all that was only remembered is lost."""
         await self.cluster.stop()
-        self.cluster = ControlPlane(self._store, self._settings, self.clock)
+        self.cluster = ControlPlane(ApiServer(self._store, self._settings, self.clock), self._settings, self.clock)
         self.client = self.cluster.client_as("admin", "story", "system:masters")
         await self.start()
 

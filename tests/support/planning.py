@@ -16,6 +16,7 @@ from doorman.plan.plan_result import Plan, PodMove
 from doorman.plan.planner import plan
 from doorman.plan.trails.cluster_trail import ClusterTrail
 from doorman.plan.trails.event_trail import EventTrail
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.runtime.virtual_time import VirtualLoop, run_virtual
@@ -31,7 +32,7 @@ class Original:
         self.settings = settings
         self.clock = clock
         self.events = EventTrail()
-        self.plane = ControlPlane(MemoryStore(), settings, clock, recorder=self.events)
+        self.plane = ControlPlane(ApiServer(MemoryStore(), settings, clock), settings, clock, recorder=self.events)
         self.client = self.plane.client_as("admin", "story", "system:masters")
         self.runner = ActionRunner(self.plane, self.client, clock)
 

@@ -12,6 +12,7 @@ import msgspec
 from doorman.api.identity import MASTERS
 from doorman.base.clock import ManualClock
 from doorman.plan.trails.event_trail import EventTrail
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.runtime.virtual_time import VirtualLoop
@@ -50,7 +51,7 @@ class ClusterCopy:
         self.events = EventTrail()
         store = MemoryStore(KeyIndex(restored.entries, revision=restored.revision))
         settings = _settings_of(settings, restored, seed, may_begin_rollouts=may_begin_rollouts)
-        self.plane = ControlPlane(store, settings, clock, recorder=self.events)
+        self.plane = ControlPlane(ApiServer(store, settings, clock), settings, clock, recorder=self.events)
         self.client = self.plane.client_as(USER, USER, MASTERS)
 
     async def prepare(self) -> None:

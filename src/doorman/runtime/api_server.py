@@ -75,6 +75,9 @@ class ApiServer:
     def __init__(self, store: Store, settings: Settings, clock: Clock, scheme: Scheme | None = None) -> None:
         scheme = scheme or builtin_scheme()
         self._store = store
+        self.is_new = not any(True for _ in store.entries())
+        """Nothing was stored before it."""
+        self._is_prepared = False
         self._settings = settings
         self._tasks: list[asyncio.Task[None]] = []
         self._endpoints: EndpointReconciler | None = None
@@ -161,12 +164,15 @@ class ApiServer:
         return found if is_behind else {"services": found["services"]}
 
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
-        """What must be there before the first request is answered."""
+        """What must be there before the first request is answered, if it was not made before."""
+        if self._is_prepared:
+            return
         client = self.system_client()
         await until_answered(lambda: self._bootstrap(client, port, ca_certificate))
         if self._node_ports is not None:
             self._tasks.append(asyncio.create_task(self._node_ports.run()))
             self._appear(client, port)
+        self._is_prepared = True
 
     async def _bootstrap(self, client: LoopbackClient, port: int, ca_certificate: bytes) -> None:
         """Each part is made where it is absent: tried again, it goes on where it was."""

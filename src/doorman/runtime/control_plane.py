@@ -12,7 +12,6 @@ from typing import Final, TypeGuard, TypeVar, assert_never
 
 from doorman.admission.plugins.quota_admission import total_in_scope
 from doorman.api.identity import MASTERS
-from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH, KUBE_CONTROLLER_MANAGER
@@ -67,7 +66,6 @@ from doorman.scheduler.scheduler import Scheduler
 from doorman.semantics.pods.run_logs import RunLog
 from doorman.server.audit import AuditLog
 from doorman.server.pipeline import Pipeline
-from doorman.store.store_contract import Store
 
 HOST: Final = "doorman"
 T = TypeVar("T")
@@ -79,18 +77,17 @@ NODES_AT_ONCE: Final = 100
 class ControlPlane:
     def __init__(
         self,
-        store: Store,
+        api: ApiServer,
         settings: Settings,
         clock: Clock,
         *,
-        scheme: Scheme | None = None,
         recorder: Recorder | None = None,
     ) -> None:
         """`recorder` takes what components have to tell; None: it is written as events."""
         self._settings = settings
         self._clock = clock
         self._recorder = recorder
-        self.api = ApiServer(store, settings, clock, scheme)
+        self.api = api
         self.cache, self.kinds, self.registry = self.api.cache, self.api.kinds, self.api.registry
         self.authorizer, self.client_as = self.api.authorizer, self.api.client_as
         self.informers = WatchCacheInformers(self.cache, self.kinds)
@@ -100,8 +97,7 @@ class ControlPlane:
         self.runners = self._controllers.runners
         self.scheduler: SchedulerRunner | None = None
         self._extenders: ExtenderCaller | None = None
-        self._elects = store.is_shared
-        self._is_new = not any(True for _ in store.entries())
+        self._elects = self.registry.is_shared
         self._kubelets = KubeletClient(
             self.cache,
             lambda node: self.api.kubelet_client(node).only_while(self._while_leading("controllers")),
@@ -236,12 +232,12 @@ class ControlPlane:
         else:
             count = self._settings.nodes
             if count is None:
-                count = NODES_DEFAULT if self._is_new else 0
+                count = NODES_DEFAULT if self.api.is_new else 0
             manifests = [simulated_node(f"node-{number}", now=now) for number in range(1, count + 1)]
         for start in range(0, len(manifests), NODES_AT_ONCE):
             some = manifests[start : start + NODES_AT_ONCE]
             await asyncio.gather(*(_create_if_absent(client, "nodes", manifest) for manifest in some))
-        if manifests and self._is_new:
+        if manifests and self.api.is_new:
             await _create_if_absent(client, STORAGE_CLASSES, standard_class())
 
     async def stop(self) -> None:

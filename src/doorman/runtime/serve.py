@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import uvloop
 
@@ -21,19 +21,23 @@ from doorman.base.process_memory import keep_memory
 from doorman.front.connections import BACKLOG
 from doorman.runtime.access.credentials import Credentials, load_or_make
 from doorman.runtime.access.kubeconfig_file import WrittenKubeconfig, check_kubeconfig, own_config, write_kubeconfig
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.clock.clock_driver import ClockDriver
 from doorman.runtime.clock.clock_file import ClockFile, check_clock, open_clock
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.clock.idle_loop import IdleLoop
 from doorman.runtime.clock.movable_clock import MovableClock
 from doorman.runtime.clock.quiet_time import QuietTime
-from doorman.runtime.control_plane import ControlPlane
+from doorman.runtime.component_loading import load_components
 from doorman.runtime.front_process import Front
-from doorman.runtime.leadership import Leadership
 from doorman.runtime.open_store import open_store
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
 from doorman.store.store_contract import ABSENT, Entry, Failed, Store, Unusable, Write
+
+if TYPE_CHECKING:
+    from doorman.runtime.control_plane import ControlPlane
+    from doorman.runtime.leadership import Leadership
 
 INTERNAL: Final = "Internal error occurred: "
 T = TypeVar("T")
@@ -112,15 +116,14 @@ async def _serve(
             datetime.fromtimestamp(wall.now(), UTC),
             more_names=settings.tls_names,
         )
-        cluster = ControlPlane(store, settings, clock, scheme=scheme)
-        service = _clock_service(clock, cluster, store)
-        leadership = Leadership(cluster, clock) if store.is_shared and settings.components else None
+        api = ApiServer(store, settings, clock, scheme)
     except BaseException:
         await store.close()
         raise
     audit = _open_audit_log(settings, wall, loop)
+    running = _Running(api, store, settings, clock)
     try:
-        is_started = await _unless(stop, _start(cluster, credentials, audit, service, leadership, scratch, front, port))
+        is_started = await _unless(stop, running.start(credentials, audit, scratch, front, port))
         if is_started:
             address = f"https://{_host(settings.bind_address)}:{port}"
             file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
@@ -135,14 +138,50 @@ async def _serve(
         ) from error
     finally:
         await front.stop()
-        if leadership is not None:
-            await leadership.stop()
-        await cluster.stop()
+        await running.stop()
         if audit is not None:
             audit.close()
         if clock_file is not None:
             clock_file.note(clock.now())
             clock_file.close()
+
+
+class _Running:
+    """A server's API, and its components from when they are loaded."""
+
+    def __init__(self, api: ApiServer, store: Store, settings: Settings, clock: SystemClock | MovableClock) -> None:
+        self._api = api
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._cluster: ControlPlane | None = None
+        self._leadership: Leadership | None = None
+
+    async def start(
+        self, credentials: Credentials, audit: AuditLog | None, scratch: Path, front: Front, port: int
+    ) -> bool:
+        api, settings, clock = self._api, self._settings, self._clock
+        preparation = api.prepare(port=port, ca_certificate=credentials.ca_certificate)
+        _, control_plane = await asyncio.gather(preparation, load_components())
+        cluster = self._cluster = control_plane(api, settings, clock)
+        await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
+        cluster.start()
+        if self._store.is_shared and settings.components:
+            # Loaded with the components.
+            from doorman.runtime.leadership import Leadership
+
+            self._leadership = Leadership(cluster, clock)
+            self._leadership.start()
+        else:
+            await cluster.add_nodes()
+        service = _clock_service(clock, cluster, self._store)
+        await front.begin(cluster.pipeline(credentials, audit, service), credentials, scratch)
+        return True
+
+    async def stop(self) -> None:
+        if self._leadership is not None:
+            await self._leadership.stop()
+        await (self._cluster.stop() if self._cluster is not None else self._api.close())
 
 
 def _open_clock(settings: Settings, wall: SystemClock) -> tuple[SystemClock | MovableClock, ClockFile | None]:
@@ -159,32 +198,12 @@ def _open_clock(settings: Settings, wall: SystemClock) -> tuple[SystemClock | Mo
         ) from error
 
 
-def _clock_service(clock: Clock, cluster: ControlPlane, store: Store) -> ClockService:
+def _clock_service(clock: Clock, cluster: "ControlPlane", store: Store) -> ClockService:
     loop = asyncio.get_running_loop()
     if not isinstance(clock, MovableClock) or not isinstance(loop, IdleLoop):
         return ClockService(clock)
     driver = ClockDriver(clock, loop, lambda: cluster.awaits_others)
     return ClockService(clock, driver, QuietTime(store, clock, cluster.last_wake))
-
-
-async def _start(
-    cluster: ControlPlane,
-    credentials: Credentials,
-    audit: AuditLog | None,
-    clock: ClockService,
-    leadership: Leadership | None,
-    scratch: Path,
-    front: Front,
-    port: int,
-) -> bool:
-    await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
-    cluster.start()
-    if leadership is not None:
-        leadership.start()
-    else:
-        await cluster.add_nodes()
-    await front.begin(cluster.pipeline(credentials, audit, clock), credentials, scratch)
-    return True
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[object, object, T]) -> T | None:

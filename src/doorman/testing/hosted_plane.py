@@ -6,6 +6,7 @@ from pathlib import Path
 from doorman.base.clock import Instant, SystemClock
 from doorman.runtime.access.credentials import load_or_make
 from doorman.runtime.access.kubeconfig_file import own_config, write_kubeconfig
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.clock.clock_driver import ClockDriver
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.clock.idle_loop import IdleLoop
@@ -29,7 +30,7 @@ class HostedControlPlane:
     def __init__(self, settings: Settings, start: Instant, loop: IdleLoop) -> None:
         self.clock = MovableClock(start)
         store = MemoryStore()
-        self.cluster = ControlPlane(store, settings, self.clock)
+        self.cluster = ControlPlane(ApiServer(store, settings, self.clock), settings, self.clock)
         self.driver = ClockDriver(self.clock, loop, lambda: self.cluster.awaits_others)
         self.quiet = QuietTime(store, self.clock, self.cluster.last_wake)
         # Certificates are looked at by clients, which live in real time.

@@ -78,9 +78,10 @@ class WatchCache:
         if self._epoch != self._store.epoch:
             self._read_anew()
         events = self._store.events_after(self.revision)
-        for at, event in enumerate(events, 1):
+        newest = {event.key: event.revision for event in events}
+        for event in events:
             try:
-                self._take(event, is_overtaken=at < len(events) and events[at].key == event.key)
+                self._take(event, is_overtaken=newest[event.key] != event.revision)
             except Exception as error:  # noqa: BLE001  a fault of ours, of which nobody but readers of the kind may know
                 self.faults.caught("watchcache", error, key=event.key, revision=event.revision)
                 self._rebuild(self._locate(event.key)[0])

@@ -7,6 +7,7 @@ from typing import Any
 from doorman.base.clock import ManualClock
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.registry.cache.usage_totals import UsageTotals
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.store.sqlite_store import SqliteStore
@@ -56,7 +57,8 @@ async def test_each_version_is_weighed_once() -> None:
 
 async def test_what_is_on_its_way_to_the_disk_counts_once(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
-    cluster = ControlPlane(store, Settings(seed=7, nodes=0), ManualClock())
+    settings, clock = Settings(seed=7, nodes=0), ManualClock()
+    cluster = ControlPlane(ApiServer(store, settings, clock), settings, clock)
     await cluster.prepare(port=6443, ca_certificate=b"")
     client = cluster.client_as("admin", "test", "system:masters")
     made = await client.create(config("a", 2))

@@ -15,6 +15,7 @@ from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.fastpath.create_cache import _is_name_of_object, _without_name
+from doorman.runtime.api_server import ApiServer
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.store.sqlite_store import SqliteStore
@@ -149,7 +150,8 @@ def test_quota_is_counted_for_every_pod() -> None:
 
 async def test_burst_on_its_way_to_the_disk_counts_for_quotas(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
-    cluster = ControlPlane(store, Settings(seed=7, nodes=0), ManualClock())
+    settings, clock = Settings(seed=7, nodes=0), ManualClock()
+    cluster = ControlPlane(ApiServer(store, settings, clock), settings, clock)
     await cluster.prepare(port=6443, ca_certificate=b"")
     client = cluster.client_as("admin", "test", "system:masters")
     await client.create(Create(resource="serviceaccounts", namespace="default", body={"metadata": {"name": "default"}}))
