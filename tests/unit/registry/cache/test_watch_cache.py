@@ -104,3 +104,31 @@ def test_version_that_is_overtaken_is_told_and_filed_under_no_node(follows_a_nod
     index.publish([index.append(Write("pods/d/a", pod("m"), 4)), index.append(Write("pods/d/a", None, 5))])
     assert [len(list(pods.select(selection))) for selection in on_node] == [0, 0, 0]
     assert [(event.type, event.object.revision) for event in stream.take()] == [("MODIFIED", 5), ("DELETED", 6)]
+
+
+def test_version_is_overtaken_also_when_others_were_written_between() -> None:
+    index = KeyIndex()
+    cache = WatchCache(MemoryStore(index), {"pods": Pod})
+    pods = cache.collection("pods")
+    index.publish([index.append(Write("pods/d/a", pod(""), ABSENT))])
+    stream = pods.follow(Selection(storage="pods"), None)
+    writes = [
+        Write("pods/d/a", pod("n"), 1),
+        Write("pods/d/b", pod("n").replace(b'"a"', b'"b"'), ABSENT),
+        Write("pods/d/a", pod("m"), 2),
+    ]
+    index.publish([index.append(write) for write in writes])
+    told = [event.object for event in stream.take()]
+    assert [(one.name, one.revision, one._view is not None) for one in told] == [
+        ("a", 2, False), ("b", 3, True), ("a", 4, True),
+    ]  # fmt: skip
+    on_node = {
+        node: [
+            one.name
+            for one in pods.select(
+                Selection(storage="pods", fields=parse_field_selector(f"spec.nodeName={node}")),
+            )
+        ]
+        for node in ("", "n", "m")
+    }
+    assert on_node == {"": [], "n": ["b"], "m": ["a"]}
