@@ -30,6 +30,9 @@ class _Leases:
         status, lease = await self._ask("GET", f"{PATH}/{name}")
         return None if status == 404 else lease
 
+    def known(self, name: str) -> dict[str, Any] | None:
+        return None
+
     async def create(self, lease: dict[str, Any]) -> dict[str, Any]:
         return (await self._ask("POST", PATH, lease))[1]
 

@@ -20,6 +20,9 @@ class HttpLeases:
                 return None
             raise
 
+    def known(self, name: str) -> Document | None:  # noqa: ARG002  the protocol gives it
+        return None
+
     async def create(self, lease: Document) -> Document:
         body = {**lease, "metadata": {**lease["metadata"], "namespace": self._namespace}}
         made: Document = await self._client.create(Create(resource=LEASES, namespace=self._namespace, body=body))

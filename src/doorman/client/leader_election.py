@@ -7,6 +7,8 @@ Rules
 2. A record that is empty, expired or one's own may be taken. It is written upon the version that was read: of two who
    try at once one is told of the conflict.
    It was seen when the answer had come, which may be long after it was asked for: until then it may have been renewed.
+   Who stands by tries again when it expires, and does not wait for his next turn; where what others write arrives by
+   itself, he learns of a renewal as it comes.
 3. The holder renews it every `retry_seconds`. Who has not succeeded for `renew_seconds` has lost it, and stops, even
    if he succeeds later; so has who sees that another holds it.
 4. Whoever stops gives it back, so that nobody has to wait for it to expire.
@@ -28,6 +30,10 @@ from doorman.base.instants import to_micro_time
 from doorman.base.json_types import Document
 
 JITTER: Final = 1.2
+LOOK_SECONDS: Final = 0.5
+"""How often who stands by looks at what has arrived by itself."""
+LEAST_SECONDS: Final = 0.001
+"""A clock may not be able to show less: who slept for less would not see that time has passed."""
 
 _log: Final = logging.getLogger("doorman.leaderelection")
 
@@ -36,6 +42,10 @@ class LeaseClient(Protocol):
     """Reads and writes one Lease. Every method raises `ApiError`."""
 
     async def get(self, name: str) -> Document | None: ...
+
+    def known(self, name: str) -> Document | None:
+        """What has arrived by itself, without asking; it may be behind. None: nothing does."""
+        ...
 
     async def create(self, lease: Document) -> Document: ...
 
@@ -104,11 +114,23 @@ class LeaderElector:
     async def acquire(self) -> None:
         """Return when the lease is held."""
         while not await self._try():
-            wait = self._times.retry_seconds * (1 + self._rng.random() * JITTER)
-            await sleep(self._clock, wait)
+            await self._stand_by()
         self._is_leading = True
         _log.info("%s became leader of %s", self._identity, self.name)
         self._told(f"{self._identity} became leader")
+
+    async def _stand_by(self) -> None:
+        """Until the next try, which is soon after the lease has been given back or has expired."""
+        clock = self._clock
+        again = clock.steady() + self._times.retry_seconds * (1 + self._rng.random() * JITTER)
+        is_held = bool(self.holder) and not self._is_expired(clock.steady())
+        while (left := (min(again, self._expires_at()) if is_held else again) - clock.steady()) > 0:
+            await sleep(clock, max(min(left, LOOK_SECONDS), LEAST_SECONDS))
+            arrived = self._leases.known(self.name)
+            if arrived is not None:
+                self._note(arrived, clock.steady())
+                if is_held and not self.holder:
+                    return
 
     async def renew(self) -> None:
         """Return when the lease is lost."""
@@ -182,8 +204,10 @@ class LeaderElector:
         self._seen, self._seen_spec = {**lease, "spec": spec}, spec
 
     def _is_expired(self, now: float) -> bool:
-        seconds = float(self._seen_spec.get("leaseDurationSeconds") or 0)
-        return now >= self._seen_at + seconds
+        return now >= self._expires_at()
+
+    def _expires_at(self) -> float:
+        return self._seen_at + float(self._seen_spec.get("leaseDurationSeconds") or 0)
 
     def _wanted(self, lease: Document | None) -> Document:
         """Rule 2."""

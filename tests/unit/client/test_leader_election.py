@@ -23,6 +23,11 @@ class OneLease:
         self.lease: dict[str, Any] | None = None
         self.version = 0
         self.is_away = False
+        self.arrives = False
+        """What is written arrives by itself where others look at it."""
+
+    def known(self, name: str) -> dict[str, Any] | None:
+        return self.lease if self.arrives else None
 
     async def get(self, name: str) -> dict[str, Any] | None:
         self._check()
@@ -84,6 +89,81 @@ def test_first_takes_it_and_the_second_waits_until_it_expires() -> None:
         assert told == ["a became leader", "b became leader"]
         assert not first.may_act
         assert second.may_act
+
+    in_virtual_time(story)
+
+
+@pytest.mark.parametrize(
+    ("arrives", "seconds_max"),
+    [pytest.param(True, 15.6, id="it-hears-of-renewals"), pytest.param(False, 19.5, id="it-has-to-ask")],
+)
+@pytest.mark.parametrize("held", [0.1, 1.9, 2.0, 7.3, 31.9])
+def test_lease_of_a_holder_who_is_gone_is_taken_as_it_expires(arrives: bool, seconds_max: float, held: float) -> None:
+    """Fifteen seconds after it was last seen to be renewed, which who asks every 4.4 seconds sees that much later."""
+
+    async def story(clock: ManualClock, leases: OneLease) -> None:
+        leases.arrives = arrives
+        first = elector(clock, leases, "a")
+        await first.acquire()
+        waiting = [asyncio.ensure_future(elector(clock, leases, f"b{number}").acquire()) for number in range(20)]
+        renewing = asyncio.ensure_future(first.renew())
+        await sleep(clock, held)
+        renewing.cancel()
+        ended = clock.now()
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        assert 12.9 <= clock.now() - ended <= seconds_max, "it was renewed two seconds before at the latest"
+        for task in waiting:
+            task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_one_who_stands_by_alone_is_in_time() -> None:
+    async def story(clock: ManualClock, leases: OneLease) -> None:
+        for number in range(100):
+            first = elector(clock, leases, f"a{number}")
+            await first.acquire()
+            ended = clock.now()
+            second = elector(clock, leases, f"b{number}")
+            await second.acquire()
+            assert 15 <= clock.now() - ended <= 15.1
+            await second.release()
+
+    in_virtual_time(story)
+
+
+def test_lease_that_was_given_back_is_taken_at_once_by_who_hears_of_it() -> None:
+    async def story(clock: ManualClock, leases: OneLease) -> None:
+        leases.arrives = True
+        first, second = elector(clock, leases, "a"), elector(clock, leases, "b")
+        await first.acquire()
+        waiting = asyncio.ensure_future(second.acquire())
+        await sleep(clock, 3)
+        await first.release()
+        began = clock.now()
+        await waiting
+        assert clock.now() - began <= 0.5
+
+    in_virtual_time(story)
+
+
+def test_who_is_not_answered_does_not_ask_all_the_time() -> None:
+    async def story(clock: ManualClock, leases: OneLease) -> None:
+        first, second = elector(clock, leases, "a"), elector(clock, leases, "b")
+        await first.acquire()
+        asked = 0
+
+        async def get(_: str) -> dict[str, Any] | None:
+            nonlocal asked
+            asked += 1
+            raise ApiError(504, "Timeout", "nobody answers")
+
+        assert not await second._try()
+        leases.get = get  # type: ignore[method-assign]
+        waiting = asyncio.ensure_future(second.acquire())
+        await sleep(clock, 60)
+        assert 60 / 4.4 - 1 <= asked <= 60 / 2 + 1
+        waiting.cancel()
 
     in_virtual_time(story)
 

@@ -22,6 +22,9 @@ class InProcessLeases:
         await self._catch_up()
         return self._newest(LEASES, SYSTEM_NAMESPACE, name)
 
+    def known(self, name: str) -> Document | None:
+        return self._newest(LEASES, SYSTEM_NAMESPACE, name)
+
     async def create(self, lease: Document) -> Document:
         stored = await self._client.create(Create(resource=LEASES, namespace=SYSTEM_NAMESPACE, body=lease))
         return stored.document()
