@@ -23,7 +23,7 @@ _STEPS: Final[tuple[_Step, ...]] = (
 )
 _FRACTION: Final = re.compile(r"[.,]\d+", re.ASCII)
 _SIX_DIGITS: Final = re.compile(r"[.,]\d{6}", re.ASCII)
-_ZONE: Final = re.compile(r"[+-](\d\d):(\d\d)", re.ASCII)
+_ZONE: Final = re.compile(r"Z|[+-](\d\d):(\d\d)", re.ASCII)
 
 
 def time_fault(text: str, layout: str) -> str:
@@ -38,10 +38,9 @@ def time_fault(text: str, layout: str) -> str:
     >>> time_fault("\u00e9", TIME_LAYOUT).partition(" as ")[0]
     'parsing time "\\\\xc3\\\\xa9"'
     """
-    head = f"parsing time {_time_quote(text)}"
 
     def unreadable(rest: str, element: str) -> str:
-        return f"{head} as {quote(layout)}: cannot parse {_time_quote(rest)} as {quote(element)}"
+        return f"{_parsing(text)} as {quote(layout)}: cannot parse {_time_quote(rest)} as {quote(element)}"
 
     rest = text
     numbers: dict[str, int] = {}
@@ -55,32 +54,33 @@ def time_fault(text: str, layout: str) -> str:
         rest = rest[found.end() :]
         numbers[name] = int(found[0])
         if not low <= numbers[name] <= high:
-            return f"{head}: {name} out of range"
+            return f"{_parsing(text)}: {name} out of range"
     if layout == MICRO_TIME_LAYOUT:
         if _SIX_DIGITS.match(rest) is None:
             return unreadable(rest, ".000000")
         rest = rest[7:]
     elif (fraction := _FRACTION.match(rest)) is not None:
         rest = rest[fraction.end() :]
-    return _zone_fault(rest, head, unreadable(rest, "Z07:00"), numbers)
+    zone = _ZONE.match(rest)
+    if zone is None:
+        return unreadable(rest, "Z07:00")
+    fault = _end_fault(zone, rest[zone.end() :], numbers)
+    return f"{_parsing(text)}: {fault}" if fault else ""
 
 
-def _zone_fault(rest: str, head: str, unreadable: str, numbers: dict[str, int]) -> str:
-    if rest.startswith("Z"):
-        rest = rest[1:]
-    else:
-        zone = _ZONE.match(rest)
-        if zone is None:
-            return unreadable
-        if int(zone[1]) > 24:
-            return f"{head}: time zone offset hour out of range"
-        if int(zone[2]) > 60:
-            return f"{head}: time zone offset minute out of range"
-        rest = rest[zone.end() :]
+def _end_fault(zone: re.Match[str], rest: str, numbers: dict[str, int]) -> str:
+    if zone[1] and int(zone[1]) > 24:
+        return "time zone offset hour out of range"
+    if zone[2] and int(zone[2]) > 60:
+        return "time zone offset minute out of range"
     if rest:
-        return f"{head}: extra text: {quote(rest)}"
+        return f"extra text: {quote(rest)}"
     last = monthrange(numbers["year"] or 4, numbers["month"])[1]
-    return "" if 1 <= numbers["day"] <= last else f"{head}: day out of range"
+    return "" if 1 <= numbers["day"] <= last else "day out of range"
+
+
+def _parsing(text: str) -> str:
+    return f"parsing time {_time_quote(text)}"
 
 
 def base64_fault(text: str) -> str:

@@ -6,6 +6,7 @@ fault, which ends it at once. A member that occurs twice is read twice, the seco
 """
 
 import base64
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -44,6 +45,11 @@ _KEPT_EMPTY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 _NOTHING: Final = object()
 """What a value of the wrong type leaves."""
+
+_CANONICAL_TIME: Final = re.compile(
+    r"[12][0-9]{3}-(0[1-9]|1[0-2])-([01][1-9]|[12]0|2[0-8])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}Z"
+)
+"""In a month's first 28 days, for which no calendar is needed: it is stored as it is."""
 
 
 class RepeatedMembers(dict[str, Json]):
@@ -247,6 +253,8 @@ def _quantity(value: Json) -> str:
 def _time(value: Json, layout: str) -> str:
     if type(value) is not str:
         raise DecodeError(unmarshal_fault(json_type(value), "string", ""))
+    if layout == TIME_LAYOUT and _CANONICAL_TIME.fullmatch(value):
+        return value
     if fault := time_fault(value, layout):
         raise DecodeError(fault)
     instant = from_time(value.replace(",", "."))
