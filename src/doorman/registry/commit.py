@@ -55,6 +55,8 @@ class Proposed(msgspec.Struct, frozen=True, gc=False):
     """Gives back what the object had and has no longer."""
     shown_first: bytes | None = None
     """Of an object that is deleted: how watchers see it before that."""
+    before_last: Callable[[], None] | None = None
+    """Called between that and the deletion; raises when it is not to be done any more."""
 
 
 class CommitResult(msgspec.Struct, frozen=True, gc=False):
@@ -129,6 +131,8 @@ class Committer:
             is_sent = True
             if proposed.shown_first is not None:
                 expected = (await self._store.take(Write(proposed.key, proposed.shown_first, expected))).revision
+                if proposed.before_last is not None:
+                    proposed.before_last()
             write = Write(proposed.key, value, expected)
             event = await (self._store.commit if is_waited_for else self._store.take)(write)
         except (ApiError, Conflict) as error:

@@ -4,7 +4,7 @@ A component may have something to say of a pod that it deletes: its status is wr
 that the pod is read once for both. Watchers see one and the other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -110,16 +110,22 @@ class Deleter:
         return deleted
 
     async def delete_reported(
-        self, target: WriteTarget, report: Document, options: DeleteOptions, caller: Caller
+        self,
+        target: WriteTarget,
+        report: Document,
+        options: DeleteOptions,
+        caller: Caller,
+        before_deletion: Callable[[], None] | None = None,
     ) -> DeleteResult | None:
         """For a component: write what it reports of a pod's status, and delete the pod. None, and nothing is done, when
-        one or the other takes the long way, or may be refused by itself: then they are two writes.
+        one or the other takes the long way, or may be refused by itself: then they are two writes. `before_deletion` is
+        called between the two; it raises when the second is not to be done any more.
         """
         wanted = options.preconditions
         patch = status_patch_of(report) if target.kind.storage == PODS and wanted.resource_version is None else None
         if patch is None or wanted.uid not in (None, patch.uid):
             return None
-        return await self._delete(target, options, caller, patch)
+        return await self._delete(target, options, caller, patch, before_deletion)
 
     async def _delete(
         self,
@@ -127,6 +133,7 @@ class Deleter:
         options: DeleteOptions,
         caller: Caller,
         report: StatusPatch | None = None,
+        before_last: Callable[[], None] | None = None,
         *,
         is_marked_first: bool = False,
     ) -> DeleteResult | None:
@@ -153,9 +160,12 @@ class Deleter:
                         first = deletion.marked(kind, marked)
                         last = unstored(first, object_key(kind, target.namespace, target.name), entry.revision)
                     released = release_of(self._allocators, kind, doc)
-                    return Proposed(entry.key, None, entry.revision, after_commit=released, shown_first=first)
+                    value = None
                 case Mark(marked):
-                    return Proposed(entry.key, deletion.marked(kind, marked), entry.revision, shown_first=first)
+                    released, value = None, deletion.marked(kind, marked)
+            return Proposed(
+                entry.key, value, entry.revision, after_commit=released, shown_first=first, before_last=before_last
+            )
 
         result = await self._committer.commit(kind, target.name, propose, caller, key=key)
         if not isinstance(result, CommitResult):

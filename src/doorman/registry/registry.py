@@ -284,10 +284,15 @@ class Registry:
         return self._deleter.delete(target, options, caller, is_marked_first=is_marked_first)
 
     def delete_reported(
-        self, target: WriteTarget, report: Document, options: DeleteOptions, caller: Caller
+        self,
+        target: WriteTarget,
+        report: Document,
+        options: DeleteOptions,
+        caller: Caller,
+        before_deletion: Callable[[], None] | None = None,
     ) -> Awaitable[DeleteResult | None]:
         """See `Deleter.delete_reported`."""
-        return self._deleter.delete_reported(target, report, options, caller)
+        return self._deleter.delete_reported(target, report, options, caller, before_deletion)
 
     def _exists(self, kind: Kind, name: str, current: Entry | None) -> ApiError:
         prefix = ""

@@ -212,16 +212,11 @@ class LoopbackClient:
 
     async def delete(self, action: Delete) -> None:
         kind = self._registry.kinds.named(action.resource)
-        patch = action.patch_before()
-        if patch is not None and self._may_act is not None:
-            # Two requests: when the first is answered another may hold the lease.
-            await self.patch(patch)
-            action, patch = msgspec.structs.replace(action, status_patch=None), None
         granted = self._authorize("delete", kind, action.namespace, action.name)
-        if patch is None:
+        if action.status_patch is None:
             await self._request(granted, self._delete(kind, action))
             return
-        patched = self._authorize("patch", kind, action.namespace, action.name, "status")
+        patched = self._requests.authorize("patch", kind, action.namespace, action.name, "status")
         await self._requests.counted(patched, self._request(granted, self._delete(kind, action)))
 
     async def _delete(self, kind: Kind, action: Delete) -> None:
@@ -234,9 +229,14 @@ class LoopbackClient:
         target = WriteTarget(kind, action.namespace, action.name)
         patch = action.patch_before()
         if patch is not None:
-            if await self._registry.delete_reported(target, patch.body, options, self._caller) is not None:
+            # Before each of the two writes: when the first is answered another may hold the lease.
+            deleted = await self._registry.delete_reported(
+                target, patch.body, options, self._caller, self._check_may_act
+            )
+            if deleted is not None:
                 return
             await self._patch(kind, patch)
+            self._check_may_act()
         await self._registry.delete(target, options, self._caller, is_marked_first=False)
 
     async def bind(self, action: Bind) -> None:
@@ -254,6 +254,9 @@ class LoopbackClient:
         self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = ""
     ) -> GrantedRequest:
         """What is asked, if it may be."""
+        self._check_may_act()
+        return self._requests.authorize(verb, kind, namespace, name, subresource)
+
+    def _check_may_act(self) -> None:
         if self._may_act is not None and not self._may_act():
             raise ApiError(500, "", "leader election lost")
-        return self._requests.authorize(verb, kind, namespace, name, subresource)
