@@ -15,12 +15,12 @@ In a document such a member is a dict like any other, when the text is what that
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 
 from doorman.base.go_format import in_html
+from doorman.base.go_numbers import with_go_numbers
 from doorman.base.json_types import Json
 
 MemberPath = tuple[str, ...]
@@ -41,9 +41,6 @@ RAW_MEMBERS: Final[Mapping[str, tuple[MemberPath, ...]]] = {
 """By group resource; they are at the same place in every version."""
 
 _IN_LISTS_OWNED_WHOLE: Final = ("parameters",)
-_PLAIN_FLOATS: Final = (1e-6, 1e21)
-"""Smaller ones, and from the second on, Go writes with an exponent."""
-_INT_MAX: Final = 2**63
 
 _SPACE: Final = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\r\n]+', re.DOTALL)
 
@@ -95,7 +92,7 @@ def canonical(value: dict[str, Any]) -> dict[str, Any]:
     >>> text_of(canonical({"b": "<", "a": 1.0}))
     b'{"a":1,"b":"\\\\u003c"}'
     """
-    return raw_object(value, in_html(_encode_sorted(_with_go_numbers(value)).decode()).encode())
+    return raw_object(value, in_html(_encode_sorted(with_go_numbers(value)).decode()).encode())
 
 
 def compact(value: dict[str, Any]) -> dict[str, Any]:
@@ -207,25 +204,3 @@ def _read(value: Json, text: bytes | msgspec.Raw, path: MemberPath) -> Json:
     except msgspec.MsgspecError:
         return value  # of another type where a member occurs twice
     return value
-
-
-def _with_go_numbers(value: Json) -> Json:
-    """Numbers as Go has them in a map: integers of 64 bits, or floating point."""
-    if isinstance(value, dict):
-        return {name: _with_go_numbers(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_with_go_numbers(item) for item in value]
-    is_float = isinstance(value, float) or (isinstance(value, int) and not -_INT_MAX <= value < _INT_MAX)
-    return msgspec.Raw(_go_float(float(value)).encode()) if is_float else value
-
-
-def _go_float(number: float) -> str:
-    """
-    >>> [_go_float(each) for each in (1.0, 0.1, 2.0**64, 1e21, 1.5e-7, 0.0)]
-    ['1', '0.1', '18446744073709552000', '1e+21', '1.5e-7', '0']
-    """
-    low, high = _PLAIN_FLOATS
-    if number and not low <= abs(number) < high:
-        return repr(number).replace("e-0", "e-")
-    text = format(Decimal(repr(number)), "f")
-    return text.removesuffix(".0")

@@ -70,7 +70,7 @@ def clean_object(
 ) -> Document:
     # A decoder that knows the types tells what occurs twice as it meets it, among the unknown fields.
     problems = [] if doc is body.typed else list(body.duplicates)
-    doc = with_owners_reset(doc)
+    is_reset = resets_owners(doc)
     if kind.type_name:
         try:
             doc, unknown = schema.clean(doc, kind.type_name)
@@ -81,15 +81,19 @@ def clean_object(
         tell_problems(_head(kind), problems if kind.is_custom else problems[:STRICT_FAULTS_MAX], validation, warnings)
     doc.pop("kind", None)
     doc.pop("apiVersion", None)
+    if is_reset:
+        doc = with_owners_reset(doc)
     return to_stored(kind.conversion, doc) if kind.conversion else doc
 
 
-def with_owners_reset(doc: Document) -> Document:
+def resets_owners(doc: Document) -> bool:
     """An empty list of field owners means that nobody is to own anything; it is not one that was left out."""
     metadata = doc.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("managedFields") == []:
-        return {**doc, "metadata": {**metadata, "managedFields": [{}]}}
-    return doc
+    return isinstance(metadata, dict) and metadata.get("managedFields") == []
+
+
+def with_owners_reset(doc: Document) -> Document:
+    return {**doc, "metadata": {**doc["metadata"], "managedFields": [{}]}}
 
 
 def _head(kind: Kind) -> str:

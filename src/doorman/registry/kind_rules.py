@@ -12,6 +12,7 @@ from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import internal, invalid_object, no_such_resource
 from doorman.base.json_types import Document
+from doorman.base.json_values import is_same
 from doorman.registry.kinds.disabled_pod_fields import drop_disabled_fields
 from doorman.registry.kinds.pod_strategy import settle_addresses
 from doorman.registry.object_size import too_large_to_store
@@ -19,7 +20,7 @@ from doorman.registry.strategies import strategy_of
 from doorman.registry.write_target import SubresourceObject, WriteTarget
 from doorman.validation.apiextensions.structural import custom_validator
 from doorman.validation.context import distinct
-from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
+from doorman.validation.defaults import WITH_STATUS_DEFAULTS, defaulter_of
 from doorman.validation.metadata import common_update_errors
 from doorman.validation.validators import Context, Validator, validator_of
 
@@ -37,7 +38,7 @@ class KindRules:
 
     def default(self, kind: Kind, doc: Document, old: Document | None = None) -> None:
         """Fill in what the kind gives by default, in place. `old` is what is stored, if anything is."""
-        defaulter = DEFAULTERS.get(kind.conversion) or DEFAULTERS.get(kind.storage)
+        defaulter = defaulter_of(kind)
         if defaulter is not None:
             defaulter(doc)
         elif kind.is_custom:
@@ -88,7 +89,7 @@ class KindRules:
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if seen is None:
             self.managed.track_update(kind, new, old, manager, now)
-        if new == old:
+        if is_same(new, old):
             raise Unchanged
         errors = common_update_errors(new, old)
         errors += self._validator(kind).update(new, old, self._context(subresource, kind))

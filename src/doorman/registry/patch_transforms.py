@@ -24,7 +24,7 @@ from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict
 from doorman.base.go_format import go_json, go_value, quote
 from doorman.base.json_types import Document, Transform
-from doorman.registry.clean_documents import Body, kind_mismatch, scheme_of, with_owners_reset
+from doorman.registry.clean_documents import Body, kind_mismatch, resets_owners, scheme_of, with_owners_reset
 from doorman.registry.strategies import strategy_of
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -129,7 +129,9 @@ def _cleaned(
             if fault := conversion_fault(schema, patched.get(member), "string"):
                 raise _invalid_patch(patch, patched, fault)
     is_internal = patch.type != STRATEGIC_MERGE_PATCH and not patched.get("apiVersion") and not kind.is_custom
-    patched = with_owners_reset(_as_kind(kind, patched, patch))
+    patched = _as_kind(kind, patched, patch)
+    if resets_owners(patched):
+        patched = with_owners_reset(patched)
     problems = list(in_patch)
     if is_internal:
         # Of no version it is read as what servers have inside, whose members have other names.

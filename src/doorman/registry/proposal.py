@@ -18,6 +18,7 @@ from doorman.api.patch.managed_fields import Manager
 from doorman.api.raw_members import RAW_MEMBERS, to_written
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
+from doorman.base.go_numbers import with_go_numbers
 from doorman.base.instants import to_time
 from doorman.base.json_types import Document
 from doorman.base.loop_turns import in_turn
@@ -204,6 +205,8 @@ class Proposer:
         """The bytes to be stored. Before there is known to be room for them: nobody is waited for after that."""
         if kind.storage in RAW_MEMBERS:
             doc = to_written(kind.storage, doc)
+        elif kind.is_custom:
+            doc = await in_turn(weight_bytes, with_go_numbers, doc)
         if caller.dry_run:
             return await in_turn(weight_bytes, to_kept_bytes, doc)
         return await in_turn(weight_bytes, kept_within_bounds, kind, doc, is_apply=caller.is_apply)

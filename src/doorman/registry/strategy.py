@@ -12,6 +12,7 @@ import msgspec
 from doorman.api.kinds import Kind
 from doorman.base.clock import Instant
 from doorman.base.json_types import Document
+from doorman.base.json_values import is_same
 from doorman.registry.commit import FollowUp
 
 Prepare = Callable[[Kind, Document, Instant], None]
@@ -138,4 +139,6 @@ def is_changed(kind: Kind, new: Document, old: Document) -> bool:
     """Whether anything but metadata differs, and but status where that is written apart."""
     outside = ("metadata", "kind", "apiVersion", "status" if kind.has_status else "metadata")
     names = [name for name in {**new, **old} if name not in outside]
+    if kind.is_custom:  # nothing says that a member stays of one type
+        return not all(is_same(new.get(name), old.get(name)) for name in names)
     return any(new.get(name) != old.get(name) for name in names)

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from doorman.api.kinds import Kind
 from doorman.api.well_known import RBAC_GROUP
 from doorman.base.json_types import Document
 from doorman.validation.apiextensions.custom_resource_definition import default_definition
@@ -225,13 +226,19 @@ def default_webhooks(doc: Document) -> None:
 def default_admission_policy(doc: Document) -> None:
     spec = doc.setdefault("spec", {})
     spec.setdefault("failurePolicy", "Fail")
-    if constraints := spec.get("matchConstraints"):
+    if (constraints := spec.get("matchConstraints")) is not None:
         _default_match(constraints)
 
 
 def default_admission_binding(doc: Document) -> None:
-    if resources := (doc.get("spec") or {}).get("matchResources"):
+    if (resources := (doc.get("spec") or {}).get("matchResources")) is not None:
         _default_match(resources)
+
+
+def default_admission_binding_v1alpha1(doc: Document) -> None:
+    default_admission_binding(doc)
+    if (params := (doc.get("spec") or {}).get("paramRef")) is not None:
+        params.setdefault("parameterNotFoundAction", "Deny")
 
 
 def default_flow_schema(doc: Document) -> None:
@@ -319,11 +326,18 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "mutatingadmissionpolicies.admissionregistration.k8s.io": default_admission_policy,
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io/v1alpha1": default_admission_binding_v1alpha1,
     "flowschemas.flowcontrol.apiserver.k8s.io": default_flow_schema,
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": default_priority_level,
     "apiservices.apiregistration.k8s.io": default_api_service,
     **RESOURCE_DEFAULTERS,
 }
+"""By the name of the storage, with a version where that has defaults of its own."""
+
+
+def defaulter_of(kind: Kind) -> Defaulter | None:
+    return DEFAULTERS.get(f"{kind.storage}/{kind.version}") or DEFAULTERS.get(kind.storage)
+
 
 WITH_STATUS_DEFAULTS: Final = frozenset(
     {

@@ -10,7 +10,7 @@ from doorman.validation.defaults import DEFAULTERS
 
 def test_every_row_is_a_kind_that_is_served() -> None:
     rows = builtin_kinds().rows
-    assert set(DEFAULTERS) <= {kind.storage for kind in rows} | {kind.conversion for kind in rows}
+    assert set(DEFAULTERS) <= {kind.storage for kind in rows} | {f"{kind.storage}/{kind.version}" for kind in rows}
 
 
 RBAC = "rbac.authorization.k8s.io"

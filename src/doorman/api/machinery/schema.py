@@ -226,7 +226,7 @@ def _scalar_check(expression: str, keeps_zero: bool) -> ShapeCheck:
     if expression == "bytes":
         return lambda value: type(value) is str and value != "" and _BASE64.fullmatch(value) is not None
     if expression == "double":
-        return lambda value: type(value) is float
+        return lambda value: type(value) is int or (type(value) is float and not value.is_integer())
     if expression == "raw":
         return lambda value: value is not None
     return lambda value: type(value) is str and value != ""

@@ -14,6 +14,7 @@ from doorman.api.machinery.decode_errors import DecodeError, json_type, member_p
 from doorman.api.machinery.go_scalars import MICRO_TIME_LAYOUT, TIME_LAYOUT, base64_fault, time_fault
 from doorman.api.machinery.quantity import QuantityError, canonical_quantity
 from doorman.base.go_format import go_json
+from doorman.base.go_numbers import whole
 from doorman.base.instants import from_time, to_micro_time, to_time
 from doorman.base.json_types import Document, Json
 
@@ -198,7 +199,7 @@ class TypedDecoder:
                 return value
         elif expression == "double":
             if type(value) in (float, int):
-                return value
+                return whole(float(value))
         elif type(value) is str:
             if expression == "bytes" and (fault := base64_fault(value)):
                 self._fault = self._fault or fault

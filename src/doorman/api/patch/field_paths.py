@@ -14,6 +14,7 @@ import msgspec
 from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_set import SELF, FieldSet
 from doorman.base.json_types import Document, Json
+from doorman.base.json_values import is_equal
 
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
@@ -54,8 +55,11 @@ class KeylessError(ValueError):
 
 
 class FieldWalker:
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, *, is_typed: bool = True) -> None:
+        """`is_typed`: the table says what each value is, so that those of two types need not be told apart."""
         self._schema = schema
+        self._is_typed = is_typed
+        self._untyped = FieldWalker(schema, is_typed=False) if is_typed else self
         self._types: dict[str, dict[str, FieldType]] = {}
         self._empty: dict[str, Document] = {}
         self._open: set[str] = set()
@@ -85,7 +89,8 @@ class FieldWalker:
         return self.diff(new, {name: empty[name] for name in new if name in empty}, type_name)
 
     def diff(self, new: Document, old: Document, type_name: str) -> Difference:
-        changed, removed = self._diff_members(new, old, type_name)
+        walker = self if self._schema.structural(type_name) is None else self._untyped
+        changed, removed = walker._diff_members(new, old, type_name)
         return Difference(changed or None, removed or None)
 
     def field(self, type_name: str | None, name: str) -> FieldType:
@@ -133,7 +138,7 @@ class FieldWalker:
         removed: FieldSet = {"f:" + name: {} for name in old if name not in new}
         for name, member in new.items():
             before = old.get(name)
-            if member is before or member == before:
+            if member is before or (member == before and (self._is_typed or is_equal(member, before))):
                 continue
             field = self.field(type_name, name)
             if before is not None:
@@ -144,6 +149,9 @@ class FieldWalker:
                 node.pop(SELF, None)  # it was there, if only as null
             changed["f:" + name] = node
         return changed, removed
+
+    def _is_equal(self, one: Json, other: Json) -> bool:
+        return is_equal(one, other) if not self._is_typed else bool(one == other)
 
     def _elements(self, items: list[Json], field: FieldType) -> dict[str, Json]:
         """The elements of a keyed list by their key. Those that share one are one field, as a list."""
@@ -195,7 +203,7 @@ class FieldWalker:
         for name, member in new.items():
             if name not in old:
                 changed["f:" + name] = self._added(member, inner)
-            elif member != old[name]:
+            elif not self._is_equal(member, old[name]):
                 self._diff_value(member, old[name], inner, "f:" + name, changed, removed)
         return changed, removed
 
@@ -206,7 +214,7 @@ class FieldWalker:
         for key, item in after.items():
             if key not in before:
                 changed[key] = self._added_element(item, field)
-            elif item == before[key]:
+            elif self._is_equal(item, before[key]):
                 continue
             elif field.is_whole or isinstance(item, list) or isinstance(before[key], list):
                 changed[key] = {}

@@ -23,7 +23,7 @@ from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.custom.custom_versions import MARK
 from doorman.server.codec.stored_definitions import from_v1beta1
-from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
+from doorman.validation.defaults import WITH_STATUS_DEFAULTS, defaulter_of
 
 MASTER_LEASE_SECONDS: Final = 15
 
@@ -156,7 +156,7 @@ class EtcdObjects:
             raise ValueError("another version")
         doc, _ = self._schema.clean(doc, kind.type_name)
         doc = to_stored(kind.conversion, doc)
-        default = DEFAULTERS.get(kind.conversion) or DEFAULTERS.get(storage)
+        default = defaulter_of(kind)
         if default is not None:
             default(doc)
         self._schema.complete(doc, self._kinds.stored(kind).type_name)

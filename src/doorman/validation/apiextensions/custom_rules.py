@@ -20,6 +20,7 @@ from typing import Final
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, FieldErrorType, duplicate, forbidden, invalid, required
 from doorman.base.json_types import Json
+from doorman.base.json_values import is_same
 from doorman.semantics.cel.cel_errors import NO_OVERLOAD, CelError, CostExceeded
 from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import evaluate, is_true, uses
@@ -108,7 +109,7 @@ def _apply(rule: Mapping[str, Json], new: Json, old: Json, schema: Structural, p
     is_optional = bool(rule.get("optionalOldSelf"))
     if is_about_change and old is None and not is_optional:
         return
-    if not is_about_change and old is not None and new == old:
+    if not is_about_change and old is not None and is_same(new, old):
         return
     place = path or ROOT
     told = (rule.get("message") or text).strip()

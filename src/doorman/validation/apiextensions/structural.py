@@ -30,6 +30,7 @@ from doorman.base.errors import (
 from doorman.base.go_format import go_json, quote
 from doorman.base.instants import from_time
 from doorman.base.json_types import Document, Json
+from doorman.base.json_values import is_equal, is_same
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
 from doorman.semantics.regular_expressions import PatternError, compile_pattern
 from doorman.validation.apiextensions.custom_rules import rule_errors
@@ -94,7 +95,7 @@ def value_errors(value: Json, source: Document, path: str) -> list[FieldError]:
 
 
 def _check(value: Json, source: Document, path: str, errors: list[FieldError], old: Json = NOTHING) -> None:
-    if old is not NOTHING and type(value) is type(old) and value == old:
+    if old is not NOTHING and is_same(value, old):
         return
     if value is None and (source.get("nullable") or not source.get("type")):
         return
@@ -114,7 +115,7 @@ def _check(value: Json, source: Document, path: str, errors: list[FieldError], o
         how = f"with format {source['format']}" if source.get("format") else "(default format)"
         text = f"Checked value must be of type integer {how} in {path}"
         errors.append(invalid("<nil>", "", text))
-    if "enum" in source and value not in source["enum"]:
+    if "enum" in source and not any(is_equal(value, member) for member in source["enum"]):
         errors.append(not_supported(path, value, [_enum_text(member) for member in source["enum"]]))
     if not has_type:
         return

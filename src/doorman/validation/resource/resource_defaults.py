@@ -59,4 +59,4 @@ RESOURCE_DEFAULTERS: Final[Mapping[str, Callable[[Document], None]]] = {
     "resourceclaimtemplates.resource.k8s.io/v1beta1": default_resource_claim_template_v1beta1,
     "resourcepoolstatusrequests.resource.k8s.io": default_pool_status_request,
 }
-"""By the name of the storage, and of the conversion where a version has defaults of its own."""
+"""See `doorman.validation.defaults`."""

@@ -1,0 +1,36 @@
+"""Whether JSON values are the same. In Python 1, 1.0 and True are equal, in JSON they are three things."""
+
+from doorman.base.json_types import Json
+
+
+def is_same(one: Json, other: Json) -> bool:
+    """
+    >>> is_same({"a": [1, "b"]}, {"a": [1, "b"]}), is_same({"a": [1]}, {"a": [1.0]}), is_same(0, False)
+    (True, False, False)
+    """
+    return bool(one == other) and _has_types_of(one, other)
+
+
+def is_equal(one: Json, other: Json) -> bool:
+    """The same, or the same number written otherwise.
+
+    >>> is_equal([1], [1.0]), is_equal([1], [True]), is_equal({"a": 1}, {})
+    (True, False, False)
+    """
+    return bool(one == other) and _has_booleans_of(one, other)
+
+
+def _has_types_of(one: Json, other: Json) -> bool:
+    if isinstance(one, dict):
+        return all(_has_types_of(member, other[name]) for name, member in one.items())
+    if isinstance(one, list):
+        return all(map(_has_types_of, one, other))
+    return type(one) is type(other)
+
+
+def _has_booleans_of(one: Json, other: Json) -> bool:
+    if isinstance(one, dict):
+        return all(_has_booleans_of(member, other[name]) for name, member in one.items())
+    if isinstance(one, list):
+        return all(map(_has_booleans_of, one, other))
+    return isinstance(one, bool) is isinstance(other, bool)
