@@ -36,7 +36,7 @@ class KindRules:
         self._comparison_operators = comparison_operators
         self.managed = ManagedFields(schema, kinds)
 
-    def default(self, kind: Kind, doc: Document, old: Document | None = None) -> None:
+    def default(self, kind: Kind, doc: Document, now: Instant, old: Document | None = None) -> None:
         """Fill in what the kind gives by default, in place. `old` is what is stored, if anything is."""
         defaulter = defaulter_of(kind)
         if defaulter is not None:
@@ -46,15 +46,17 @@ class KindRules:
                 fill_defaults(doc, self._structural(kind))
             except TooMuch as error:
                 raise too_large_to_store(MADE_BYTES_MAX) from error
+        if (default_times := strategy_of(kind).default_times) is not None:
+            default_times(doc, now)
         self.complete(kind, doc, old)
 
-    def default_status(self, kind: Kind, doc: Document, old: Document) -> None:
+    def default_status(self, kind: Kind, doc: Document, now: Instant, old: Document) -> None:
         """The same for a write of the status alone."""
         self.complete(kind, doc, old)
         if kind.storage == "pods" and (status := doc.get("status")):
             settle_addresses(status)
         if kind.storage in WITH_STATUS_DEFAULTS:
-            self.default(kind, doc, old)
+            self.default(kind, doc, now, old)
 
     def complete(self, kind: Kind, doc: Document, old: Document | None = None) -> None:
         """Put in the members that are always written, in place."""
@@ -97,7 +99,7 @@ class KindRules:
             errors = distinct(errors)
             raise invalid_object(kind.kind, self._kinds.stored(kind).group, target.name, errors)
 
-    def clean_after_webhooks(self, kind: Kind, obj: Document, part: SubresourceObject | None) -> None:
+    def clean_after_webhooks(self, kind: Kind, obj: Document, now: Instant, part: SubresourceObject | None) -> None:
         """What webhooks made of an object, in place: it is looked at as if a client had sent it."""
         try:
             type_name = self._kinds.stored(kind).type_name if part is None else part.type_name
@@ -108,7 +110,7 @@ class KindRules:
             obj.clear()
             obj.update(cleaned)
         if part is None:
-            self.default(kind, obj)
+            self.default(kind, obj, now)
 
     def weight(self, kind: Kind, weight_bytes: int) -> int:
         """Of the checks of an object: rules in CEL may take up to their budget, however small the object is."""

@@ -93,7 +93,7 @@ class Proposer:
             cached = self._create_cache.find(key)
             if cached is not None:
                 return CachedNewObject(kind=kind, doc=doc, now=now, name=name, generate_name=prefix, cached=cached)
-        await in_turn(caller.weight_bytes, self._rules.default, kind, doc)
+        await in_turn(caller.weight_bytes, self._rules.default, kind, doc, now)
         # Before admission: what the server adds on the way in is nobody's.
         manager = _manager(caller, "", kind)
         await in_turn(caller.weight_bytes, self._rules.managed.track_create, kind, doc, manager, now)
@@ -172,9 +172,9 @@ class Proposer:
         check_identity(target, metadata, before, is_unconditional=is_unconditional, is_patched=is_patched)
         drop_repeated_owners(metadata, caller.warnings, is_patched=is_patched)
         if subresource != "status":
-            await in_turn(weight_bytes, self._rules.default, kind, new, old)
+            await in_turn(weight_bytes, self._rules.default, kind, new, now, old)
         else:
-            self._rules.default_status(kind, new, old)
+            self._rules.default_status(kind, new, now, old)
         _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._admission.attributes(target, caller, Operation.UPDATE, *seen)
@@ -226,7 +226,7 @@ class Proposer:
         """Let webhooks change the object, in place; what they made of it goes through admission again."""
         if not await self._admission.mutate_remotely(attributes) or attributes.obj is None:
             return
-        self._rules.clean_after_webhooks(kind, attributes.obj, part)
+        self._rules.clean_after_webhooks(kind, attributes.obj, now, part)
         self._admission.mutate(attributes, now)
 
 

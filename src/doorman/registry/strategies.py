@@ -314,6 +314,7 @@ def _strategy(
     subresources: Mapping[str, PrepareUpdate] | None = None,
     status_metadata: tuple[str, ...] = (),
     undo_create: Callable[[Document], None] | None = None,
+    default_times: Callable[[Document, Instant], None] | None = None,
     is_named_by_server: bool = False,
 ) -> Strategy:
     return Strategy(
@@ -323,6 +324,7 @@ def _strategy(
         subresources=subresources or {},
         status_metadata=status_metadata,
         undo_create=undo_create,
+        default_times=default_times,
         is_named_by_server=is_named_by_server,
     )
 
@@ -361,7 +363,9 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "apiservices.apiregistration.k8s.io": _strategy(create=_create_api_service),
     DEFINITIONS: _strategy(create=_create_definition, update=_update_definition),
     "resourceslices.resource.k8s.io": _strategy(
-        create=resource_strategy.create_resource_slice, update=resource_strategy.update_resource_slice
+        create=resource_strategy.create_resource_slice,
+        update=resource_strategy.update_resource_slice,
+        default_times=resource_strategy.date_device_taints,
     ),
     "resourceclaims.resource.k8s.io": _strategy(
         create=resource_strategy.create_resource_claim,
@@ -372,7 +376,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         create=resource_strategy.create_claim_template, update=resource_strategy.update_claim_template
     ),
     "devicetaintrules.resource.k8s.io": _strategy(
-        create=resource_strategy.create_device_taint_rule, update=resource_strategy.update_device_taint_rule
+        update=resource_strategy.update_device_taint_rule, default_times=resource_strategy.date_rule
     ),
     "resourcepoolstatusrequests.resource.k8s.io": _strategy(
         create=resource_strategy.create_pool_request, update=resource_strategy.update_pool_request

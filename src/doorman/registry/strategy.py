@@ -29,6 +29,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     update: PrepareUpdate
     status: PrepareUpdate
     subresources: Mapping[str, PrepareUpdate] = {}
+    default_times: Callable[[Document, Instant], None] | None = None
+    """Fills in, in place, what is the time of the write unless it is given: as with all defaults, who writes owns it."""
     status_metadata: tuple[str, ...] = ()
     """Members of metadata that a write of the status leaves as they are."""
     undo_create: Callable[[Document], None] | None = None

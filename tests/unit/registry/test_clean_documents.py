@@ -4,6 +4,7 @@ import pytest
 
 from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.machinery.schema import Schema
+from doorman.api.machinery.typed_decoding import RepeatedMembers
 from doorman.base.errors import ApiError
 from doorman.registry.clean_documents import Body, clean_object, kind_mismatch
 
@@ -27,6 +28,14 @@ def test_empty_list_of_field_owners_is_not_one_that_was_left_out() -> None:
         "metadata": {"name": "p", "managedFields": [{}]}
     }
     assert cleaned({"metadata": {"name": "p"}}, "Strict", []) == {"metadata": {"name": "p"}}
+
+
+def test_member_that_occurs_twice_is_told_beside_an_empty_list_of_field_owners() -> None:
+    metadata = [("name", "p"), ("labels", {"a": "b"}), ("managedFields", []), ("labels", {"a": "b"})]
+    doc = RepeatedMembers([("metadata", RepeatedMembers(metadata))])
+    warnings: list[str] = []
+    clean_object(SCHEMA, PODS, doc, Body(dict(doc), ("said elsewhere",), doc), "Warn", warnings)
+    assert warnings == ['duplicate field "metadata.labels"']
 
 
 @pytest.mark.parametrize(

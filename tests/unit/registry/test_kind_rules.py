@@ -16,7 +16,7 @@ MANAGER = Manager(name="m", operation="Update", api_version="v1", subresource=""
 
 def test_default_fills_in_and_completes() -> None:
     doc = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
-    RULES.default(KINDS.named("services"), doc)
+    RULES.default(KINDS.named("services"), doc, 0.0)
     spec = doc["spec"]
     assert (spec["type"], spec["ports"][0]["protocol"], doc["status"]) == ("ClusterIP", "TCP", {"loadBalancer": {}})
 
@@ -46,11 +46,11 @@ def test_update_that_changes_nothing_says_so() -> None:
 def test_what_a_webhook_made_is_looked_at_as_if_a_client_had_sent_it() -> None:
     kind = KINDS.named("services")
     doc = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}, "nonsense": 1}
-    RULES.clean_after_webhooks(kind, doc, None)
+    RULES.clean_after_webhooks(kind, doc, 0.0, None)
     assert "nonsense" not in doc
     assert doc["spec"]["type"] == "ClusterIP"
     with pytest.raises(ApiError, match="a webhook made no Service"):
-        RULES.clean_after_webhooks(kind, {"metadata": {"name": "s"}, "spec": 7}, None)
+        RULES.clean_after_webhooks(kind, {"metadata": {"name": "s"}, "spec": 7}, 0.0, None)
 
 
 def test_built_in_kinds_weigh_what_they_weigh() -> None:

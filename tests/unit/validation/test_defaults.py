@@ -140,6 +140,23 @@ WEBHOOK = {
             },
             id="claim",
         ),
+        pytest.param(
+            "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+            {"spec": {"matchResources": {}, "paramRef": {"name": "p"}}},
+            {
+                "spec": {
+                    "matchResources": {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}},
+                    "paramRef": {"name": "p"},
+                }
+            },
+            id="binding",
+        ),
+        pytest.param(
+            "mutatingadmissionpolicybindings.admissionregistration.k8s.io/v1alpha1",
+            {"spec": {"paramRef": {"name": "p"}}},
+            {"spec": {"paramRef": {"name": "p", "parameterNotFoundAction": "Deny"}}},
+            id="binding of the first version",
+        ),
     ],
 )
 def test_defaulter(storage: str, doc: dict[str, Any], expected: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_set import SELF, FieldSet
+from doorman.base.go_format import in_html
 from doorman.base.json_types import Document, Json
 from doorman.base.json_values import is_equal
 
@@ -109,7 +110,7 @@ class FieldWalker:
             if type(value) is str:
                 return _single_key(name, value)
         found = {name: item.get(name, default) for name, default in field.keys if name in item or default is not None}
-        return "k:" + _encode(found).decode()
+        return "k:" + in_html(_encode(found).decode())
 
     # What is held
 
@@ -179,6 +180,9 @@ class FieldWalker:
     ) -> None:
         shape = shape_of(new, field)
         before = shape_of(old, field)
+        if new is None and before in (FieldShape.KEYED, FieldShape.SET):
+            removed[element] = {}  # its elements had owners, and it has none by itself
+            return
         if shape is FieldShape.LEAF or shape is not before:
             changed[element] = {}
             if before is not FieldShape.LEAF and (gone := self._held(old, field)):
@@ -218,6 +222,8 @@ class FieldWalker:
                 continue
             elif field.is_whole or isinstance(item, list) or isinstance(before[key], list):
                 changed[key] = {}
+                if isinstance(item, list) and isinstance(before[key], dict):
+                    removed[key] = {name: {} for name in self._held_struct(before[key], field.struct)}
             else:
                 inner = self._diff_members(item, before[key], field.struct)
                 if inner[0]:
@@ -297,7 +303,7 @@ class FieldWalker:
 @lru_cache(maxsize=4096)
 def _single_key(name: str, value: str) -> str:
     """Of the many lists that are keyed by one name: types of conditions, names of containers."""
-    return "k:" + _encode({name: value}).decode()
+    return "k:" + in_html(_encode({name: value}).decode())
 
 
 _ZEROS: Final = {"string": "", "int32": 0, "int64": 0}
@@ -309,7 +315,7 @@ _FREE.inner = _FREE
 
 def element_key(item: Json) -> str:
     """The path element of an element of a set."""
-    return "v:" + _encode(item).decode()
+    return "v:" + in_html(_encode(item).decode())
 
 
 def shape_of(value: Json, field: FieldType) -> FieldShape:

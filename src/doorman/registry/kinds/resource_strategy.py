@@ -21,18 +21,16 @@ _ATTRIBUTE_LISTS: Final = ("bools", "ints", "strings", "versions")
 
 
 def create_resource_slice(kind: Kind, doc: Document, now: Instant) -> None:
-    _date_device_taints(doc, now)
     _drop_from_slice(doc)
     prepare_create(kind, doc, now)
 
 
 def update_resource_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    _date_device_taints(new, now)
     _drop_from_slice(new)
     prepare_update(kind, new, old, now)
 
 
-def _date_device_taints(doc: Document, now: Instant) -> None:
+def date_device_taints(doc: Document, now: Instant) -> None:
     """A taint that does not say since when it is there is there since now, also when it was written before."""
     for device in _devices(doc):
         for taint in device.get("taints") or ():
@@ -112,21 +110,15 @@ def _device_key(one: Document) -> tuple[Any, ...]:
 # Rules that taint devices
 
 
-def create_device_taint_rule(kind: Kind, doc: Document, now: Instant) -> None:
-    prepare_create(kind, doc, now)
-    _date_rule(doc, now)
-
-
 def update_device_taint_rule(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     """A taint whose effect changes is there since now, unless whoever changes it says otherwise."""
     after, before = ((one.get("spec") or {}).get("taint") or {} for one in (new, old))
     if after.get("effect") != before.get("effect") and after.get("timeAdded") == before.get("timeAdded"):
-        after.pop("timeAdded", None)
-    _date_rule(new, now)
+        after["timeAdded"] = to_time(now)
     prepare_update(kind, new, old, now)
 
 
-def _date_rule(doc: Document, now: Instant) -> None:
+def date_rule(doc: Document, now: Instant) -> None:
     doc.setdefault("spec", {}).setdefault("taint", {}).setdefault("timeAdded", to_time(now))
 
 

@@ -46,6 +46,12 @@ TAINT = {"key": "k", "effect": "NoSchedule"}
             {"f:status": {"f:conditions": {'k:{"type":"Ready"}': {".": {}, "f:type": {}, "f:status": {}}}}},
             id="conditions-by-type",
         ),
+        pytest.param(
+            "core.v1.Pod",
+            {"metadata": {"finalizers": ["x/<y>"]}},
+            {"f:metadata": {"f:finalizers": {'v:"x/\\u003cy\\u003e"': {}}}},
+            id="keys-as-go-writes-json",
+        ),
     ],
 )
 def test_held(type_name: str, doc: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -73,6 +79,20 @@ def containers(*pairs: tuple[str, str]) -> dict[str, Any]:
             None,
             {"f:spec": {"f:containers": {'k:{"name":"b"}': {}}}},
             id="an-element-less",
+        ),
+        pytest.param(
+            containers(("a", "1")),
+            {"spec": {"containers": None}},
+            None,
+            {"f:spec": {"f:containers": {}}},
+            id="a-list-whose-elements-had-owners-is-null",
+        ),
+        pytest.param(
+            containers(("a", "1")),
+            containers(("a", "2"), ("a", "3")),
+            {"f:spec": {"f:containers": {'k:{"name":"a"}': {}}}},
+            {"f:spec": {"f:containers": {'k:{"name":"a"}': {"f:name": {}, "f:image": {}}}}},
+            id="an-element-that-is-there-twice-is-one-field",
         ),
         pytest.param(
             {"metadata": {"labels": {"a": "1", "b": "1"}}},

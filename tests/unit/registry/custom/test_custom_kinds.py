@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.registry.custom.custom_kinds import kind_of
 from support.cluster import Story, run_story
@@ -81,3 +82,46 @@ def test_owner_takes_custom_objects_along() -> None:
 def test_deprecated_versions_say_so(version: dict[str, Any], expected: str) -> None:
     doc = widget_definition()
     assert kind_of(doc, {**doc["spec"]["versions"][0], **version}, "t").deprecation == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "written"),
+    [
+        pytest.param(1, True, b'"n":true', id="a boolean for a number"),
+        pytest.param(False, 0, b'"n":0', id="a number for a boolean"),
+        pytest.param(1, 1.0, b'"n":1}', id="a number in another form"),
+        pytest.param(1, 1e25, b'"n":1e+25', id="a number with an exponent"),
+    ],
+)
+def test_value_that_becomes_one_of_another_type_is_changed(before: Any, after: Any, written: bytes) -> None:
+    """Python takes 1, 1.0 and True for the same."""
+
+    async def story(cluster: Story) -> None:
+        await define(cluster)
+        body = widget("a", extra={"n": before})
+        await cluster.client.create(Create(resource=WIDGETS, namespace="default", body=body))
+        patch = Patch(
+            resource=WIDGETS,
+            namespace="default",
+            name="a",
+            body={"spec": {"extra": {"n": after}}},
+            type=PatchType.MERGE,
+        )
+        changed = await cluster.client.patch(patch)
+        assert written in changed.value
+        assert changed.document()["metadata"]["generation"] == 2
+
+    run_story(story, nodes=0)
+
+
+def test_value_of_the_wrong_type_is_refused_in_the_place_of_one_that_is_equal_in_python() -> None:
+    async def story(cluster: Story) -> None:
+        await define(cluster)
+        body = widget("a", ports=[{"name": "a", "port": 1}])
+        await cluster.client.create(Create(resource=WIDGETS, namespace="default", body=body))
+        ports = {"spec": {"ports": [{"name": "a", "port": True}]}}
+        patch = Patch(resource=WIDGETS, namespace="default", name="a", body=ports, type=PatchType.MERGE)
+        with pytest.raises(ApiError, match="must be of type integer"):
+            await cluster.client.patch(patch)
+
+    run_story(story, nodes=0)
