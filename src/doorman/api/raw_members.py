@@ -19,8 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.base.go_format import in_html
-from doorman.base.go_numbers import with_go_numbers
+from doorman.base.go_format import in_html, with_go_numbers
 from doorman.base.json_types import Json
 
 MemberPath = tuple[str, ...]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from doorman.base.go_format import go_json, quote
+from doorman.base.go_format import go_json, printed, quote
 
 
 class FieldErrorType(StrEnum):
@@ -49,7 +49,7 @@ def _shown(value: object) -> str:
         return go_json(value.value)
     if isinstance(value, str):
         return quote(value)
-    return go_json(value)
+    return printed(value) if isinstance(value, float) else go_json(value)
 
 
 def _detailed(head: str, detail: str) -> str:

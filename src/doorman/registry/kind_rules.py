@@ -3,6 +3,7 @@
 Built-in kinds have theirs in tables; a custom kind's are in the schema of its definition.
 """
 
+from doorman.api.json_values import is_same
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.decode_errors import DecodeError
 from doorman.api.machinery.schema import Schema
@@ -12,7 +13,6 @@ from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import internal, invalid_object, no_such_resource
 from doorman.base.json_types import Document
-from doorman.base.json_values import is_same
 from doorman.registry.kinds.disabled_pod_fields import drop_disabled_fields
 from doorman.registry.kinds.pod_strategy import settle_addresses
 from doorman.registry.object_size import too_large_to_store
@@ -93,10 +93,12 @@ class KindRules:
             self.managed.track_update(kind, new, old, manager, now)
         if is_same(new, old):
             raise Unchanged
-        errors = common_update_errors(new, old)
+        errors = distinct(common_update_errors(new, old))
         errors += self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
-            errors = distinct(errors)
+            errors = (
+                errors if kind.is_custom else distinct(errors)
+            )  # upstream tells of custom kinds as often as it looks
             raise invalid_object(kind.kind, self._kinds.stored(kind).group, target.name, errors)
 
     def clean_after_webhooks(self, kind: Kind, obj: Document, now: Instant, part: SubresourceObject | None) -> None:

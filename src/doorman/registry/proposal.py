@@ -18,7 +18,7 @@ from doorman.api.patch.managed_fields import Manager
 from doorman.api.raw_members import RAW_MEMBERS, to_written
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
-from doorman.base.go_numbers import with_go_numbers
+from doorman.base.go_format import with_go_numbers
 from doorman.base.instants import to_time
 from doorman.base.json_types import Document
 from doorman.base.loop_turns import in_turn

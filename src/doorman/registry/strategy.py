@@ -9,10 +9,10 @@ from typing import Final, Protocol
 
 import msgspec
 
+from doorman.api.json_values import is_same
 from doorman.api.kinds import Kind
 from doorman.base.clock import Instant
 from doorman.base.json_types import Document
-from doorman.base.json_values import is_same
 from doorman.registry.commit import FollowUp
 
 Prepare = Callable[[Kind, Document, Instant], None]
@@ -30,7 +30,7 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     status: PrepareUpdate
     subresources: Mapping[str, PrepareUpdate] = {}
     default_times: Callable[[Document, Instant], None] | None = None
-    """Fills in, in place, what is the time of the write unless it is given: as with all defaults, who writes owns it."""
+    """Fills in, in place, what is the time of the write unless it is given: as a default it is the writer's."""
     status_metadata: tuple[str, ...] = ()
     """Members of metadata that a write of the status leaves as they are."""
     undo_create: Callable[[Document], None] | None = None

@@ -32,5 +32,5 @@ class Validator(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def distinct(errors: Iterable[FieldError]) -> list[FieldError]:
-    """Each error once: updates look at some fields twice, and the API says so once."""
+    """Each error once: updates look at some fields twice, and the API says so once, but of custom kinds."""
     return list(dict.fromkeys(errors))

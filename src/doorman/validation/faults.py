@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported, required
 from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
 from doorman.validation.context import Context, CreateValidator, UpdateValidator, Validator, distinct
@@ -45,7 +45,7 @@ def one_of(part: Part, name: str, path: str, allowed: Sequence[str], *, missing:
     value = part.get(name) or ""
     if not value and missing is not None:
         return [required(f"{path}.{name}", missing)]
-    return [] if value in allowed else [not_supported(f"{path}.{name}", value, allowed)]
+    return [] if value in allowed else [not_supported(f"{path}.{name}", JsonText(value), allowed)]
 
 
 def not_negative(part: Part, name: str, path: str) -> list[FieldError]:

@@ -17,6 +17,8 @@ def written(resource: str, new: dict[str, Any], old: dict[str, Any] | None = Non
     kind = builtin_kinds().named(resource)
     doc = copy.deepcopy(new)
     doc.setdefault("metadata", {"name": "x"})
+    if (default_times := strategy_of(kind).default_times) is not None:
+        default_times(doc, NOW)
     if old is None:
         strategy_of(kind).create(kind, doc, NOW)
     else:

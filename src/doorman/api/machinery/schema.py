@@ -126,7 +126,7 @@ class Schema:
             found = out["metadata"]
             decoder = TypedDecoder(self.fields, problems)
             out["metadata"] = decoder.document(found, "meta.v1.ObjectMeta", "metadata", ".metadata")
-        return out, problems
+        return out, sorted(problems)
 
     def _is_clean_beside(self, doc: Any, known: Document, type_name: str) -> bool:
         if type(doc) is not dict:

@@ -13,8 +13,7 @@ from typing import Any, Final
 from doorman.api.machinery.decode_errors import DecodeError, json_type, member_place, unmarshal_fault
 from doorman.api.machinery.go_scalars import MICRO_TIME_LAYOUT, TIME_LAYOUT, base64_fault, time_fault
 from doorman.api.machinery.quantity import QuantityError, canonical_quantity
-from doorman.base.go_format import go_json
-from doorman.base.go_numbers import whole
+from doorman.base.go_format import go_json, whole
 from doorman.base.instants import from_time, to_micro_time, to_time
 from doorman.base.json_types import Document, Json
 

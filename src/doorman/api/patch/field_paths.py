@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
+from doorman.api.json_values import is_equal
 from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_set import SELF, FieldSet
 from doorman.base.go_format import in_html
 from doorman.base.json_types import Document, Json
-from doorman.base.json_values import is_equal
 
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 

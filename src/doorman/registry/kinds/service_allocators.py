@@ -57,7 +57,7 @@ class ServiceAllocators:
         """Nobody is waited for where nobody else gives out numbers."""
         claims = self._claims
         if claims is None or is_dry_run:
-            return Assigned(self._chosen(new, old)[1])
+            return Assigned(self._chosen(new, old, is_dry_run=is_dry_run)[1])
         wished = copy.deepcopy(new["spec"])
         namespace, name = _name_of(new)
         before = set(numbers_of(old.get("spec") or {})) if old is not None else set()
@@ -89,12 +89,14 @@ class ServiceAllocators:
         return (lambda: claims.release(namespace, name, numbers)) if numbers else None
 
     def _chosen(
-        self, new: Document, old: Document | None, refused: Container[Number] = ()
+        self, new: Document, old: Document | None, refused: Container[Number] = (), *, is_dry_run: bool = False
     ) -> tuple[list[Number], Callable[[], None]]:
         """The numbers that the document has been given, or asks for, and did not have; and how to give them back."""
         uid: str = new["metadata"]["uid"]
         before = set(numbers_of(old.get("spec") or {})) if old is not None else set()
-        choice = _Choice(uid, self._owners, before, self._is_refused(refused), self._address_ranges())
+        choice = _Choice(
+            uid, self._owners, before, self._is_refused(refused), self._address_ranges(), is_dry_run=is_dry_run
+        )
 
         def undo() -> None:
             for number in choice.taken:
@@ -171,8 +173,12 @@ class _Choice:
         before: Container[Number],
         is_refused: Callable[[Number], bool],
         ranges: tuple[IPv4Network, ...],
+        *,
+        is_dry_run: bool,
     ) -> None:
         self.uid = uid
+        self.is_dry_run = is_dry_run
+        """As upstream it may then ask for ports that nobody would give it."""
         self._owners = owners
         self._before = before
         self._is_refused = is_refused
@@ -250,7 +256,7 @@ def _assign_ports(spec: _Spec, choice: _Choice) -> list[FieldError]:
 def _ask_for(port: int, path: str, choice: _Choice) -> list[FieldError]:
     if choice.is_anothers(port):
         return [invalid(path, port, "provided port is already allocated")]
-    if port not in NODE_PORTS and not choice.has(port):
+    if port not in NODE_PORTS and not (choice.is_dry_run or choice.has(port)):
         bounds = f"{NODE_PORTS[0]}-{NODE_PORTS[-1]}"
         detail = f"provided port is not in the valid range. The range of valid ports is {bounds}"
         return [invalid(path, port, detail)]

@@ -8,7 +8,7 @@ from doorman.api.machinery.schema import Schema
 from doorman.api.raw_members import RAW_MEMBERS, canonical, read_texts, replaced
 from doorman.api.well_known import JSON
 from doorman.base.bounds import STRICT_FAULTS_MAX
-from doorman.base.errors import ApiError, bad_request, invalid_object, not_supported
+from doorman.base.errors import ApiError, bad_request, invalid, invalid_object, not_supported
 from doorman.base.go_format import quote
 from doorman.base.json_types import Document
 from doorman.registry.clean_documents import SCHEME, clean_object, kind_mismatch, registered_kinds, tell_problems
@@ -61,7 +61,11 @@ def decode_object(
     check_kind(schema, kind, doc, body)
     if read.typed is not None and not kind.is_custom:
         doc = read.typed
+    said = doc.get("kind")
     cleaned = clean_object(schema, kind, doc, read, validation, warnings)
+    if kind.is_custom and said != kind.kind:
+        name = (cleaned.get("metadata") or {}).get("name", "")
+        raise invalid_object(str(said), kind.group, name, [invalid("kind", said, f"must be {kind.kind}")])
     return _with_texts(kind, cleaned, body, media_type(content_type)) if kind.storage in RAW_MEMBERS else cleaned
 
 
@@ -87,8 +91,10 @@ def check_kind(schema: Schema, kind: Kind, doc: Document, raw: bytes) -> None:
     check_version_and_kind(kind.kind, doc, raw)
     if kind.is_custom and not doc.get("kind"):
         raise kindless(kind.kind, raw)
-    if kind.is_custom and doc.get("apiVersion") != kind.group_version:
-        raise _other_version(doc.get("apiVersion") or "", kind)
+    if kind.is_custom:
+        if doc.get("apiVersion") != kind.group_version:
+            raise _other_version(doc.get("apiVersion") or "", kind)
+        return  # of another kind it is refused as invalid, when it has been read
     api_version, name = doc.get("apiVersion") or kind.group_version, doc.get("kind") or kind.kind
     if (api_version, name) == (kind.group_version, kind.kind):
         return

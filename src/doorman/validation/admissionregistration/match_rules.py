@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.base.errors import FieldError, duplicate, invalid, not_supported, required, too_many
+from doorman.base.errors import FieldError, JsonText, duplicate, invalid, not_supported, required, too_many
 from doorman.base.json_types import Document
 from doorman.semantics.cel.policy_expressions import expression_faults
 from doorman.semantics.name_syntax import path_segment_faults, qualified_name_faults
@@ -38,7 +38,7 @@ def rule_errors(rule: Mapping[str, Any], path: str) -> list[FieldError]:
     errors += _wildcard_errors(operations, f"{path}.operations", "operations")
     for index, operation in enumerate(operations):
         if operation not in _OPERATIONS:
-            errors.append(not_supported(f"{path}.operations[{index}]", operation, _OPERATIONS))
+            errors.append(not_supported(f"{path}.operations[{index}]", JsonText(operation), _OPERATIONS))
     errors += _wildcard_errors(rule.get("apiGroups") or (), f"{path}.apiGroups", "API groups")
     versions = rule.get("apiVersions") or ()
     errors += _wildcard_errors(versions, f"{path}.apiVersions", "API versions")
@@ -118,7 +118,8 @@ def selector_errors(found: Mapping[str, Any], path: str) -> list[FieldError]:
 
 def choice_errors(found: Mapping[str, Any], field: str, supported: Sequence[str], path: str) -> list[FieldError]:
     value = found.get(field)
-    return [not_supported(f"{path}.{field}", value, supported)] if value is not None and value not in supported else []
+    is_known = value is None or value in supported
+    return [] if is_known else [not_supported(f"{path}.{field}", JsonText(value), supported)]
 
 
 def as_validator(create: CreateValidator) -> Validator:

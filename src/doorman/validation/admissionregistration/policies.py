@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, duplicate, forbidden, invalid, not_supported, required
 from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_1035_faults, path_segment_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.admissionregistration.match_rules import (
@@ -94,7 +94,7 @@ def _policy_errors(spec: Mapping[str, Any], faults: ExpressionFaults) -> list[Fi
 def _mutable_errors(found: Mapping[str, Any], path: str) -> list[FieldError]:
     """What is deleted cannot be changed."""
     return [
-        not_supported(f"{path}.resourceRules.operations", operation, _MUTABLE)
+        not_supported(f"{path}.resourceRules.operations", JsonText(operation), _MUTABLE)
         for rule in found.get("resourceRules") or ()
         for operation in rule.get("operations") or ()
         if operation not in _MUTABLE
@@ -168,7 +168,7 @@ def _mutating_policy_create(doc: Document, _context: Context) -> list[FieldError
 def _mutation_errors(mutation: Mapping[str, Any], path: str, faults: ExpressionFaults) -> list[FieldError]:
     kind, at = mutation.get("patchType", ""), f"{path}.patchType"
     if kind not in _PATCH_FIELDS:
-        return [not_supported(at, kind, tuple(_PATCH_FIELDS)) if kind else required(at)]
+        return [not_supported(at, JsonText(kind), tuple(_PATCH_FIELDS)) if kind else required(at)]
     wanted = _PATCH_FIELDS[kind]
     if mutation.get(wanted) is None:
         errors = [required(f"{path}.{wanted}", f"must be specified when patchType is {kind}")]
@@ -200,7 +200,7 @@ def _binding_create(doc: Document, _context: Context) -> list[FieldError]:
         errors.append(required("spec.validationActions", "at least one validation action is required"))
     for index, action in enumerate(actions):
         if action not in _ACTIONS:
-            errors.append(not_supported(f"spec.validationActions[{index}]", action, _ACTIONS))
+            errors.append(not_supported(f"spec.validationActions[{index}]", JsonText(action), _ACTIONS))
         elif action in actions[:index]:
             errors.append(duplicate(f"spec.validationActions[{index}]", action))
     if "Deny" in actions and "Warn" in actions:
@@ -239,7 +239,7 @@ def _reference_errors(ref: Mapping[str, Any], path: str) -> list[FieldError]:
     action = ref.get("parameterNotFoundAction", "")
     if action not in _NOT_FOUND_ACTIONS:
         at = f"{path}.parameterNotFoundAction"
-        errors.append(not_supported(at, action, _NOT_FOUND_ACTIONS) if action else required(at))
+        errors.append(not_supported(at, JsonText(action), _NOT_FOUND_ACTIONS) if action else required(at))
     return errors
 
 

@@ -53,7 +53,7 @@ def _webhook_errors(hook: Mapping[str, Any], path: str, faults: ExpressionFaults
     errors.extend(choice_errors(hook, "failurePolicy", FAILURE_POLICIES, path))
     errors.extend(choice_errors(hook, "matchPolicy", MATCH_POLICIES, path))
     errors.extend(choice_errors(hook, "reinvocationPolicy", REINVOCATION_POLICIES, path))
-    if not hook.get("sideEffects"):
+    if hook.get("sideEffects") is None:
         errors.append(required(f"{path}.sideEffects", f"must specify one of {', '.join(_SIDE_EFFECTS)}"))
     errors.extend(choice_errors(hook, "sideEffects", _SIDE_EFFECTS, path))
     seconds = hook.get("timeoutSeconds")

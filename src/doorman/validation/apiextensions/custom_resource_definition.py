@@ -360,16 +360,18 @@ def _scale_errors(scale: Mapping[str, Json], path: str) -> list[FieldError]:
 
 def _stored_version_errors(doc: Document) -> list[FieldError]:
     versions = doc.get("spec", {}).get("versions") or ()
-    served = {version.get("name", "") for version in versions}
     found = doc.get("status", {}).get("storedVersions") or []
     if not found:
         return [invalid("status.storedVersions", None, "must have at least one stored version")]
     errors = []
-    storage = [version.get("name", "") for version in versions if version.get("storage")]
-    if storage and storage[-1] not in found:
-        errors.append(invalid("status.storedVersions", found, f"must have the storage version {storage[-1]}"))
+    missing = dict.fromkeys(found)
+    for version in versions:
+        name = version.get("name", "")
+        if version.get("storage") and name not in missing:
+            errors.append(invalid("status.storedVersions", found, f"must have the storage version {name}"))
+        missing.pop(name, None)  # a second version of this name is not found
     for index, stored in enumerate(found):
-        if stored not in served:
+        if stored in missing:
             detail = (
                 f"missing from spec.versions; {stored} was previously a storage version, and must remain in "
                 f"spec.versions until a storage migration ensures no data remains persisted in {stored} and removes "

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
+from doorman.api.json_values import is_same
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, FieldErrorType, duplicate, forbidden, invalid, required
 from doorman.base.json_types import Json
-from doorman.base.json_values import is_same
 from doorman.semantics.cel.cel_errors import NO_OVERLOAD, CelError, CostExceeded
 from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import evaluate, is_true, uses

@@ -15,6 +15,7 @@ from uuid import UUID
 
 import msgspec
 
+from doorman.api.json_values import is_equal, is_same
 from doorman.api.kinds import ScalePaths
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import (
@@ -30,13 +31,12 @@ from doorman.base.errors import (
 from doorman.base.go_format import go_json, quote
 from doorman.base.instants import from_time
 from doorman.base.json_types import Document, Json
-from doorman.base.json_values import is_equal, is_same
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
 from doorman.semantics.regular_expressions import PatternError, compile_pattern
 from doorman.validation.apiextensions.custom_rules import rule_errors
 from doorman.validation.apiextensions.list_items import HEAD, joined, key_text, list_errors, repeated
 from doorman.validation.apiextensions.scale_paths import scale_errors
-from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.context import Context, Validator
 from doorman.validation.metadata import validate_metadata, validate_metadata_update, with_any_finalizer
 
 NOTHING: Final = object()
@@ -58,7 +58,7 @@ def custom_validator(schema: Structural, scale: ScalePaths | None = None) -> Val
             found = [_in_status(error) for error in found]
         found += scale_errors(new, scale, is_status=context.subresource == "status")
         found += rule_errors(new, old, schema, found)
-        return distinct(found)
+        return found
 
     return with_any_finalizer(Validator(create=create, update=update))
 
@@ -100,17 +100,8 @@ def _check(value: Json, source: Document, path: str, errors: list[FieldError], o
     if value is None and (source.get("nullable") or not source.get("type")):
         return
     has_type = _has_type(value, source)
-    if not has_type and _is_told_by_format(value, source):
-        # Who checks the format of a text also checks the type, and lets lists pass.
-        if not isinstance(value, list):
-            shown = _FORMATTED.get(type(value), "")
-            errors.append(type_invalid(path, shown, f'{path} in body must be of type {source["format"]}: "{shown}"'))
-    elif not has_type:
-        wanted = source.get("type") or "integer,string"
-        shown = type_name(value)
-        if wanted == "integer" and shown == "number" and source.get("format") in _NUMBER_FORMATS["integer"]:
-            wanted, shown = source["format"], "float64"
-        errors.append(type_invalid(path, shown, f'{path} in body must be of type {wanted}: "{shown}"'))
+    if not has_type:
+        _tell_type(value, source, path, errors)
     if source.get("type") == "integer" and not _is_within(value, source):
         how = f"with format {source['format']}" if source.get("format") else "(default format)"
         text = f"Checked value must be of type integer {how} in {path}"
@@ -118,6 +109,8 @@ def _check(value: Json, source: Document, path: str, errors: list[FieldError], o
     if "enum" in source and not any(is_equal(value, member) for member in source["enum"]):
         errors.append(not_supported(path, value, [_enum_text(member) for member in source["enum"]]))
     if not has_type:
+        if isinstance(value, float):
+            _check_number(value, source, path, errors)  # it is a number, if none that was wanted
         return
     if isinstance(value, str):
         _check_string(value, source, path, errors)
@@ -128,6 +121,19 @@ def _check(value: Json, source: Document, path: str, errors: list[FieldError], o
     elif isinstance(value, dict):
         _check_object(value, source, path, errors, old)
     _check_combinations(value, source, path, errors, old)
+
+
+def _tell_type(value: Json, source: Document, path: str, errors: list[FieldError]) -> None:
+    if _is_told_by_format(value, source):
+        # Who checks the format of a text also checks the type, and lets lists pass.
+        if not isinstance(value, list):
+            shown = _FORMATTED.get(type(value), "")
+            errors.append(type_invalid(path, shown, f'{path} in body must be of type {source["format"]}: "{shown}"'))
+        return
+    wanted, shown = source.get("type") or "integer,string", type_name(value)
+    if wanted == "integer" and shown == "number" and source.get("format") in _NUMBER_FORMATS["integer"]:
+        wanted, shown = source["format"], "float64"
+    errors.append(type_invalid(path, shown, f'{path} in body must be of type {wanted}: "{shown}"'))
 
 
 def _has_type(value: Json, source: Document) -> bool:
@@ -204,7 +210,7 @@ def _check_number(value: float, source: Document, path: str, errors: list[FieldE
         factor = int(factor)  # an integer is held against whole numbers
     if factor is not None and factor <= 0:
         errors.append(invalid(path, factor, f"factor MultipleOf declared for {path} must be positive: {factor}"))
-    elif factor and not math.isclose(math.remainder(value, factor), 0.0, abs_tol=1e-9):
+    elif factor and not _is_multiple(value, factor):
         errors.append(invalid(path, value, f"{path} in body should be a multiple of {_number_text(factor)}"))
     for bound, exclusive, sign, words in (
         ("minimum", "exclusiveMinimum", 1, "greater than"),
@@ -217,6 +223,11 @@ def _check_number(value: float, source: Document, path: str, errors: list[FieldE
         if sign * value < sign * limit or (is_strict and value == limit):
             text = words if is_strict else f"{words} or equal to"
             errors.append(invalid(path, value, f"{path} in body should be {text} {_number_text(limit)}"))
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    """No number is a multiple of one so much smaller that its double does not hold how often."""
+    return abs(value / factor) < _EXACT_MAX and math.isclose(math.remainder(value, factor), 0.0, abs_tol=1e-9)
 
 
 def _number_text(value: float) -> str:
@@ -331,6 +342,8 @@ def _is_uri(value: str) -> bool:
     return bool(parts.scheme) or value.startswith("/")
 
 
+_EXACT_MAX: Final = 2**53
+"""From here on not every whole number is a floating point one."""
 _FORMATTED: Final = {int: "int64", float: "float64"}
 _NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 

@@ -21,7 +21,6 @@ from doorman.validation.core.claim_spec import claim_spec_errors
 from doorman.validation.metadata import (
     IMMUTABLE,
     NameFaults,
-    label_errors,
     validate_metadata,
     validate_metadata_update,
 )
@@ -270,7 +269,6 @@ def _in_memory(rolling: Mapping[str, Any]) -> dict[str, Any]:  # JSON
 def _replication_controller_errors(spec: _Spec, old: _Spec, context: Context) -> list[FieldError]:
     errors = non_negative_errors(spec, "spec", "minReadySeconds")
     selector = spec.get("selector") or {}
-    errors.extend(label_errors(selector, "spec.selector"))
     if not selector:
         errors.append(required("spec.selector"))
     errors.extend(non_negative_errors(spec, "spec", "replicas"))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from doorman.api.machinery.quantity import int64_value, parse_quantity
-from doorman.base.errors import FieldError, invalid, required
+from doorman.base.errors import FieldError, JsonText, invalid, required
 from doorman.base.json_types import Document
 from doorman.semantics.pods.resource_names import is_extended_resource
 from doorman.validation.context import Context, Validator, distinct
@@ -91,7 +91,7 @@ def _selector_errors(selector: Part, hard: Part, scopes: Sequence[str]) -> list[
                 text = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
                 errors.append(invalid(f"{path}.values", values, text))
         else:
-            errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+            errors.append(invalid(f"{path}.operator", JsonText(operator), "not a valid selector operator"))
         named.append(scope)
     return [*errors, *_conflict_errors(named, path, scopes or None)]
 

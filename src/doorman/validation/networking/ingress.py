@@ -3,7 +3,7 @@
 from typing import Final
 
 from doorman.api.well_known import INGRESS_CLASS_ANNOTATION
-from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required, too_long
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported, required, too_long
 from doorman.base.json_types import Document
 from doorman.semantics.addresses import address_or_none, ip_faults
 from doorman.semantics.name_syntax import dns_label_faults, path_segment_faults, port_name_faults, subdomain_faults
@@ -96,7 +96,7 @@ def _path_errors(rule: Part, path: str) -> list[FieldError]:
         return [required(f"{path}.pathType", "pathType must be specified")]
     errors = []
     if kind not in _PATH_TYPES:
-        errors.append(not_supported(f"{path}.pathType", kind, _PATH_TYPES))
+        errors.append(not_supported(f"{path}.pathType", JsonText(kind), _PATH_TYPES))
     elif not text.startswith("/") and (text or kind != "ImplementationSpecific"):
         errors.append(invalid(f"{path}.path", text, "must be an absolute path"))
     if kind in ("Exact", "Prefix"):

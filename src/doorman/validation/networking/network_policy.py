@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported, required
 from doorman.base.json_types import Document
 from doorman.semantics.addresses import cidr_faults, network_or_none
 from doorman.semantics.name_syntax import port_name_faults
@@ -25,7 +25,7 @@ def policy_errors(doc: Document) -> list[FieldError]:
     if len(types) > len(_TYPES):
         return [*errors, invalid("spec.policyTypes", types, "may not specify more than two policyTypes")]
     errors += [
-        not_supported(f"spec.policyTypes[{index}]", name, _TYPES)
+        not_supported(f"spec.policyTypes[{index}]", JsonText(name), _TYPES)
         for index, name in enumerate(types)
         if name not in _TYPES
     ]
@@ -36,7 +36,7 @@ def _port_errors(port: Part, path: str) -> list[FieldError]:
     errors = []
     protocol, number, last = port.get("protocol"), port.get("port"), port.get("endPort")
     if protocol is not None and protocol not in _PROTOCOLS:
-        errors.append(not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
+        errors.append(not_supported(f"{path}.protocol", JsonText(protocol), _PROTOCOLS))
     if number is None:
         if last is not None:
             errors.append(invalid(f"{path}.endPort", last, "may not be specified when `port` is not specified"))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from doorman.api.well_known import RBAC_GROUP
-from doorman.base.errors import FieldError, JsonText, invalid, not_supported, required
+from doorman.base.errors import FieldError, invalid, not_supported, required
 from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
@@ -79,7 +79,7 @@ def _subject_errors(subject: Part, path: str, *, is_namespaced: bool) -> list[Fi
         if group != RBAC_GROUP:
             errors.append(not_supported(f"{path}.apiGroup", group, (RBAC_GROUP,)))
     else:
-        errors.append(not_supported(f"{path}.kind", JsonText(kind), ("ServiceAccount", "User", "Group")))
+        errors.append(not_supported(f"{path}.kind", kind, ("ServiceAccount", "User", "Group")))
     return errors
 
 

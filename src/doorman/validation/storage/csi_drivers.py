@@ -5,6 +5,7 @@ from typing import Final
 from doorman.base.errors import (
     FieldError,
     FieldErrorType,
+    JsonText,
     duplicate,
     forbidden,
     invalid,
@@ -45,7 +46,7 @@ def _driver_errors(spec: Part) -> list[FieldError]:
         errors += one_of(spec, "fsGroupPolicy", "spec", _GROUP_POLICIES)
     errors += _token_errors(spec)
     errors += [
-        not_supported("spec.volumeLifecycleModes", mode, _MODES)
+        not_supported("spec.volumeLifecycleModes", JsonText(mode), _MODES)
         for mode in spec.get("volumeLifecycleModes") or ()
         if mode not in _MODES
     ]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from doorman.api.machinery.quantity import parse_quantity
-from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from doorman.base.errors import FieldError, JsonText, duplicate, forbidden, invalid, not_supported, required, too_long
 from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
@@ -20,11 +20,11 @@ def _class_errors(doc: Document) -> list[FieldError]:
     errors = [*_provisioner_errors(doc, "provisioner"), *_parameter_errors(doc.get("parameters") or {})]
     policy, mode = doc.get("reclaimPolicy"), doc.get("volumeBindingMode")
     if policy and policy not in ("Delete", "Retain"):
-        errors.append(not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
+        errors.append(not_supported("reclaimPolicy", JsonText(policy), ("Delete", "Retain")))
     if mode is None:
         errors.append(required("volumeBindingMode"))
     elif mode not in ("Immediate", "WaitForFirstConsumer"):
-        errors.append(not_supported("volumeBindingMode", mode, ("Immediate", "WaitForFirstConsumer")))
+        errors.append(not_supported("volumeBindingMode", JsonText(mode), ("Immediate", "WaitForFirstConsumer")))
     seen: list[dict[str, frozenset[str]]] = []
     for index, term in enumerate(doc.get("allowedTopologies") or ()):
         found: dict[str, frozenset[str]] = {}

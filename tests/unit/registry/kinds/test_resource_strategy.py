@@ -17,6 +17,8 @@ def written(
 ) -> dict[str, Any]:
     kind = builtin_kinds().named(f"{resource}.resource.k8s.io")
     new = {"metadata": {"name": "x"}, **copy.deepcopy(doc)}
+    if (default_times := strategy_of(kind).default_times) is not None:
+        default_times(new, NOW)
     if old is None:
         strategy_of(kind).create(kind, new, NOW)
     else:

@@ -1,5 +1,6 @@
 """Addresses and node ports: given out once, given back when they are not used."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -61,6 +62,15 @@ async def test_two_services_never_get_the_same(desk: Desk) -> None:
     assert one["clusterIP"] != other["clusterIP"]
     assert one["clusterIPs"] == [one["clusterIP"]]
     assert one["ports"][0]["nodePort"] != other["ports"][0]["nodePort"]
+
+
+async def test_dry_run_may_ask_for_a_port_that_nobody_would_give_it(desk: Desk) -> None:
+    doc = service("a", type="NodePort", ports=[{"port": 1, "nodePort": 7}])
+    given = await desk.allocators.assign(copy.deepcopy(doc), None, is_dry_run=True)
+    assert given.on_abort is not None
+    given.on_abort()
+    with pytest.raises(ApiError, match="not in the valid range"):
+        await desk.allocators.assign(doc, None, is_dry_run=False)
 
 
 async def test_number_is_free_again_when_the_service_is_not_stored(desk: Desk) -> None:

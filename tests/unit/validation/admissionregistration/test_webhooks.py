@@ -27,6 +27,8 @@ def fields(validator: Any, body: dict[str, Any]) -> list[str]:
     [
         pytest.param({}, [], id="good"),
         pytest.param({"name": "a.b"}, ["name"], id="two-segments"),
+        pytest.param({"sideEffects": None}, ["sideEffects"], id="side-effects-are-not-told"),
+        pytest.param({"sideEffects": ""}, ["sideEffects"], id="side-effects-of-no-known-sort"),
         pytest.param({"name": ""}, ["name"], id="no-name"),
         pytest.param({"clientConfig": {}}, ["clientConfig"], id="nowhere"),
         pytest.param({"clientConfig": {"url": "http://a/?b#c"}}, ["clientConfig.url"] * 3, id="url"),

@@ -131,6 +131,14 @@ def test_scope_and_kind_stay_once_established() -> None:
     assert [error.field for error in DEFINITION.update(new, old, Context())] == ["spec.scope", "spec.names.kind"]
 
 
+def test_version_that_is_there_twice_is_looked_for_twice_among_those_that_were_stored() -> None:
+    doc = definition()
+    doc["status"] = {"storedVersions": ["v1"]}
+    doc["spec"]["versions"] *= 3
+    faults = [error.body for error in DEFINITION.create(doc, Context()) if error.field == "status.storedVersions"]
+    assert [fault.rpartition(": ")[2] for fault in faults] == ["must have the storage version v1"] * 2
+
+
 def test_version_that_was_stored_may_not_go() -> None:
     old = definition()
     old["status"] = {"storedVersions": ["v1"]}

@@ -66,6 +66,13 @@ def faults(source: dict[str, Any], new: dict[str, Any], old: dict[str, Any] | No
             id="rule-5-objects-are-not-shown",
         ),
         pytest.param(
+            schema(spec={"rule": "self.replicas > 1", "message": "more"}),
+            thing(replicas=2.0),
+            ['spec: Invalid value: "object": invalid data, expected int, got float64 evaluating rule: more'],
+            id="whole-number-in-the-form-of-another-type",
+        ),
+        pytest.param(schema(spec="self.ratio > 1.0"), thing(replicas=2.0, ratio=2), [], id="of-which-nobody-asks"),
+        pytest.param(
             schema(root={"rule": "self.metadata.name == 'x'", "message": "call it x"}),
             thing(),
             ["<nil>: Invalid value: call it x"],

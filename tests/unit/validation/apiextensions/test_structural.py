@@ -82,6 +82,25 @@ def faults(value: Any, **schema: Any) -> list[str]:
             id="multiple",
         ),
         pytest.param(
+            {"type": "number", "multipleOf": 0.25},
+            1e30,
+            "Invalid value: 1e+30: f in body should be a multiple of 0.25",
+            id="no-multiple-that-a-double-holds",
+        ),
+        pytest.param(
+            {"type": "number", "maximum": 1},
+            1000.0,
+            "Invalid value: 1000: f in body should be less than or equal to 1",
+            id="number-as-go-prints-it",
+        ),
+        pytest.param({"type": "integer", "enum": [1]}, 1.0, None, id="enum-by-value"),
+        pytest.param(
+            {"enum": [1]},
+            True,
+            'Unsupported value: true: supported values: "1"',
+            id="enum-has-no-booleans-for-numbers",
+        ),
+        pytest.param(
             {"type": "array", "maxItems": 1, "items": {"type": "integer"}},
             [1, 2],
             "Too many: 2: must have at most 1 items",

@@ -59,6 +59,13 @@ def test_plain_workload_is_accepted(validator: Validator) -> None:
     assert validator.update(doc, doc, Context(subresource="status")) == []
 
 
+def test_of_a_replication_controllers_selector_only_the_labels_are_told() -> None:
+    """It is what the template's labels must be, which are looked at themselves."""
+    doc = workload(REPLICATION_CONTROLLER, selector={"a": "b$"})
+    (text,) = texts(REPLICATION_CONTROLLER.create(doc, Context()))
+    assert text.startswith("spec.template.metadata.labels: Invalid value")
+
+
 @pytest.mark.parametrize("validator", ALL)
 def test_template_always_restarts_and_is_selected(validator: Validator) -> None:
     never = workload(validator, {"restartPolicy": "Never"})

@@ -1,9 +1,10 @@
 """Custom kinds in CEL: the types of a structural schema, and its values."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from doorman.api.machinery.structural_schema import Structural
+from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.typing.static_types import BOOL, DYN, STRING, Type
 from doorman.semantics.cel.value_text import parse_duration, parse_timestamp
 from doorman.semantics.cel.values import Value, from_json
@@ -44,10 +45,11 @@ class SchemaTypes:
             case "object":
                 if isinstance(schema.additional, Structural):
                     return Type("map", of=self.of(schema.additional, f"{name}.*"))
-                if schema.properties or schema.is_object or self._is_published:
-                    self._objects[name] = schema
-                    return Type("map", schema=name)
-                return DYN if schema.keeps_unknown else Type("map")
+                is_open = schema.keeps_unknown and not (schema.properties or schema.is_object or self._is_published)
+                if is_open or schema.additional:
+                    return DYN if is_open else Type("map")
+                self._objects[name] = schema
+                return Type("map", schema=name)
         return _SCALARS.get(schema.type, DYN)
 
     def fields(self, schema: str, field: str) -> Type | None:
@@ -76,6 +78,18 @@ def to_value(value: Any, schema: Structural) -> Value:  # JSON
     return from_json(value)
 
 
+class _PartlyUnfit(dict[str, Value]):
+    """A map with a member that is not of the schema's type, as 1.0 is no integer: who asks for that one is told."""
+
+    cel_type: ClassVar[str] = "map"
+
+    def __getitem__(self, name: str) -> Value:
+        found = super().__getitem__(name)
+        if isinstance(found, CelError):
+            raise found
+        return found
+
+
 def _object_value(value: Mapping[str, Any], schema: Structural) -> dict[str, Value]:
     out: dict[str, Value] = {}
     for name, item in value.items():
@@ -85,6 +99,10 @@ def _object_value(value: Mapping[str, Any], schema: Structural) -> dict[str, Val
         known = schema.properties.get(name)
         if known is None and isinstance(schema.additional, Structural):
             known = schema.additional
+        if known is not None and known.type == "integer" and isinstance(item, float):
+            out = _PartlyUnfit(out)
+            out[name] = CelError("invalid data, expected int, got float64")
+            continue
         out[name] = to_value(item, known) if known is not None else from_json(item)
     return out
 

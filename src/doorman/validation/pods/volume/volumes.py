@@ -6,6 +6,7 @@ from typing import Any, Final
 from doorman.api.machinery.quantity import parse_quantity
 from doorman.base.errors import (
     FieldError,
+    JsonText,
     duplicate,
     field_not_found,
     forbidden,
@@ -142,7 +143,7 @@ def _recursive_errors(mount: Part, path: str) -> list[FieldError]:
     if wanted is None or wanted == "Disabled":
         return []
     if wanted not in _READ_ONLY:
-        return [not_supported(path, wanted, _READ_ONLY)]
+        return [not_supported(path, JsonText(wanted), _READ_ONLY)]
     errors = [] if mount.get("readOnly") else [forbidden(path, "may only be specified when readOnly is true")]
     if mount.get("mountPropagation") not in (None, "None"):
         errors.append(forbidden(path, "may only be specified when mountPropagation is None or not specified"))

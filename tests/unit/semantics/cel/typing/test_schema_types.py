@@ -42,7 +42,7 @@ TIME = Type("google.protobuf.Timestamp")
         ("rest", Type("list", of=DYN)),
         ("labels", Type("map", of=Type("double"))),
         ("anything", DYN),
-        ("empty", Type("map")),
+        ("empty", Type("map", schema="self.empty")),
         ("limit", DYN),
         ("at", TIME),
         ("day", TIME),

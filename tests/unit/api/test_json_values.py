@@ -2,8 +2,8 @@
 
 import pytest
 
+from doorman.api.json_values import is_equal, is_same
 from doorman.base.json_types import Json
-from doorman.base.json_values import is_equal, is_same
 
 
 @pytest.mark.parametrize(
