@@ -77,16 +77,16 @@ class _Checker:
         self._text = text
         self._fields = fields if fields is not None else _no_fields
         self.found: dict[int, Type] = {}
-        self._undeclared: list[CompileError] = []
+        self._faults: list[CompileError] = []
 
     def check(self, node: tree.Expr, names: dict[str, Type]) -> Type:
-        """Raises what is wrong: every name that nobody knows, and what made it impossible to go on."""
+        """Raises all that is wrong, up to what made it impossible to go on."""
         try:
             found = self.type_of(node, names)
         except CompileError as error:
-            raise all_of([*self._undeclared, error]) from error
-        if self._undeclared:
-            raise all_of(self._undeclared)
+            raise all_of([*self._faults, error]) from error
+        if self._faults:
+            raise all_of(self._faults)
         return found
 
     def type_of(self, node: tree.Expr, names: dict[str, Type]) -> Type:
@@ -125,13 +125,17 @@ class _Checker:
     def _fault(self, at: int, why: str) -> CompileError:
         return CompileError(self._text, at, why)
 
+    def _tell(self, fault: CompileError) -> Type:
+        """Nothing more is said of what is made of it."""
+        self._faults.append(fault)
+        return DYN
+
     def _ident(self, node: tree.Ident, names: dict[str, Type]) -> Type:
         if node.name in names:
             return names[node.name]
         if node.name in TYPE_NAMES:
             return Type("type")
-        self._undeclared.append(self._fault(node.at, f"undeclared reference to '{node.name}' (in container '')"))
-        return DYN  # nothing more is said of what is made of it
+        return self._tell(self._fault(node.at, f"undeclared reference to '{node.name}' (in container '')"))
 
     def _field(self, operand: Type, field: str, at: int) -> Type:
         if operand.schema:
@@ -139,12 +143,12 @@ class _Checker:
             if found is None and (plain := unescaped_or_none(field)) is not None:
                 found = self._fields(operand.schema, plain)
             if found is None:
-                raise self._fault(at, f"undefined field '{field}'")
+                return self._tell(self._fault(at, f"undefined field '{field}'"))
             return found
         if operand.name == _AUTHORIZER and field == "requestResource":
             return Type("kubernetes.authorization.ResourceCheck")
         if operand.name not in ("dyn", "map", "optional_type"):
-            raise self._fault(at, f"type '{operand}' does not support field selection")
+            return self._tell(self._fault(at, f"type '{operand}' does not support field selection"))
         return operand.of or DYN if operand.name == "map" else DYN
 
     def _call(self, node: tree.Call, names: dict[str, Type]) -> Type:
@@ -161,7 +165,7 @@ class _Checker:
         target = self.type_of(node.target, names)
         if node.name in ("or", "orValue") and len(arguments) == 1:
             if target.name not in ("dyn", "optional_type"):
-                raise self._no_overload(node.at, node.name, [target, *arguments], is_method=True)
+                return self._tell(self._no_overload(node.at, node.name, [target, *arguments], is_method=True))
             return Type("optional_type") if node.name == "or" else DYN
         return self._overloaded(node, node.name, METHODS, [target, *arguments])
 
@@ -175,10 +179,10 @@ class _Checker:
         overloads = (METHODS if table is METHODS else FUNCTIONS).get(name)
         is_method = table is METHODS
         if overloads is None:
-            raise self._fault(node.at, f"undeclared reference to '{name}' (in container '')")
+            return self._tell(self._fault(node.at, f"undeclared reference to '{name}' (in container '')"))
         fitting = [one for one in overloads if one.takes([argument.name for argument in arguments])]
         if not fitting or (is_method and not _fits_elements(name, arguments[0])):
-            raise self._no_overload(node.at, name, arguments, is_method=is_method)
+            return self._tell(self._no_overload(node.at, name, arguments, is_method=is_method))
         if name in _PATTERNS:
             self._pattern(node)
         if is_method and arguments[0].of is not None and (generic := _of_list(name, arguments[0])) is not None:
@@ -202,7 +206,7 @@ class _Checker:
     def _operator(self, node: tree.Call, arguments: list[Type]) -> Type:
         found = _operated(node.name, arguments)
         if found is None:
-            raise self._no_overload(node.at, node.name, arguments)
+            return self._tell(self._no_overload(node.at, node.name, arguments))
         return found
 
     def _opt_map(self, node: tree.Call, names: dict[str, Type]) -> Type:
@@ -251,7 +255,7 @@ class _Checker:
 
     def _must_be_bool(self, node: tree.Expr, found: Type) -> None:
         if found.name not in ("bool", "dyn"):
-            raise self._fault(node.at, f"expected type 'bool' but found '{found}'")
+            self._tell(self._fault(node.at, f"expected type 'bool' but found '{found}'"))
 
 
 def _operated(name: str, arguments: list[Type]) -> Type | None:

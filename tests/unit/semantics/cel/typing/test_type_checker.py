@@ -1,5 +1,7 @@
 """What is known before evaluation."""
 
+import re
+
 import pytest
 
 from doorman.semantics.cel.cel_errors import CelError
@@ -71,3 +73,11 @@ def test_fault_by_schema(expression: str, why: str) -> None:
     with pytest.raises(CelError) as failed:
         compile_expression(expression, {"object": Type("map", schema="Pod")}, fields)
     assert why in str(failed.value)
+
+
+def test_all_faults_are_told_in_their_order() -> None:
+    with pytest.raises(CelError) as failed:
+        compile_expression(
+            "nobody(object.zero) || object.spec.one > 'x' + 1", {"object": Type("map", schema="Pod")}, fields
+        )
+    assert re.findall(r"<input>:1:(\d+)", str(failed.value)) == ["7", "14", "35", "46"]
