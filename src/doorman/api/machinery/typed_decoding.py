@@ -293,7 +293,7 @@ def _is_left_out(value: Json, expression: TypeExpression) -> bool:
 def _zero(expression: TypeExpression) -> Json:
     """What Go makes of a null inside a list or a map."""
     if isinstance(expression, list):
-        return [] if expression[0] == "list" else {}
+        return None if expression[0] == "list" else {}
     if expression in INT_BOUNDS or expression == "intstr":
         return 0
     if expression == "bool":

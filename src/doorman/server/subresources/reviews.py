@@ -175,7 +175,7 @@ def _subject(spec: Document) -> User:
         name=spec.get("user", ""),
         uid=spec.get("uid", ""),
         groups=tuple(spec.get("groups") or ()),
-        extra={name: tuple(values) for name, values in (spec.get("extra") or {}).items()},
+        extra={name: tuple(values or ()) for name, values in (spec.get("extra") or {}).items()},
     )
 
 

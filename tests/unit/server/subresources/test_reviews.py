@@ -142,3 +142,10 @@ async def test_question_has_no_name(resource: str, kind: str, why: str) -> None:
         status, answer = await api.call("POST", f"{AUTHORIZATION}/{resource}", body)
         assert status == 422
         assert f'metadata: Invalid value: {{"name":"x","creationTimestamp":null}}: {why}' in answer["message"]
+
+
+async def test_null_in_a_map_of_lists_stays_one() -> None:
+    async with running_api() as api:
+        spec = {"user": "somebody", "extra": {"a": None}, "resourceAttributes": PODS}
+        status, answer = await access(api, spec)
+        assert (status, answer["spec"]["extra"]) == (201, {"a": None})
