@@ -96,9 +96,8 @@ class KindRules:
         errors = distinct(common_update_errors(new, old))
         errors += self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
-            errors = (
-                errors if kind.is_custom else distinct(errors)
-            )  # upstream tells of custom kinds as often as it looks
+            if not kind.is_custom:  # of which upstream tells as often as it looks
+                errors = distinct(errors)
             raise invalid_object(kind.kind, self._kinds.stored(kind).group, target.name, errors)
 
     def clean_after_webhooks(self, kind: Kind, obj: Document, now: Instant, part: SubresourceObject | None) -> None:
