@@ -36,6 +36,7 @@ SAID_ABOVE_500 = tuple(
         rb"merging lists cannot yet be specified|list element types are not identical",
         rb"expected a \[\]interface {}, but received a |expected slice or array type, but got: ",
         rb"unable to find api field in struct ",
+        rb'"resourceVersion: Invalid value: ',  # of a watch
         rb"target\.(kind|name): ",  # a binding is validated where refusals have no code of their own
     )
 )
