@@ -55,3 +55,11 @@ def test_what_a_webhook_made_is_looked_at_as_if_a_client_had_sent_it() -> None:
 
 def test_built_in_kinds_weigh_what_they_weigh() -> None:
     assert RULES.weight(KINDS.named("services"), 5) == 5
+
+
+def test_update_is_no_other_when_python_takes_it_for_equal() -> None:
+    kind = KINDS.named("configmaps")
+    old = {"metadata": {"name": "c", "namespace": "n", "uid": "u", "resourceVersion": "7"}, "immutable": False}
+    RULES.before_update(
+        WriteTarget(kind, "", "c"), {**old, "metadata": {**old["metadata"]}, "immutable": 0}, old, MANAGER, 0.0
+    )

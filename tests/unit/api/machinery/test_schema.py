@@ -7,6 +7,7 @@ import pytest
 from doorman.api.kinds import type_table
 from doorman.api.machinery.decode_errors import DecodeError
 from doorman.api.machinery.schema import Schema
+from doorman.api.machinery.structural_schema import compile_schema
 
 SCHEMA = Schema(type_table())
 CONTAINER = {"name": "c", "image": "i"}
@@ -76,6 +77,8 @@ def test_unknown_fields_go_and_are_named(given: dict[str, Any], problems: list[s
             pod(containers=[{**CONTAINER, "resources": {"limits": {"cpu": "much"}}}]), "quantities must", id="quantity"
         ),
         pytest.param({"metadata": {"creationTimestamp": "yesterday"}}, "parsing time", id="time"),
+        pytest.param({"metadata": {"creationTimestamp": "2026-02-29T00:00:00Z"}}, "day out of range", id="day"),
+        pytest.param({"metadata": {"creationTimestamp": "2026-01-01T24:00:00Z"}}, "hour out of range", id="hour"),
     ],
 )
 def test_wrong_type_is_refused(given: dict[str, Any], fault: str) -> None:
@@ -91,3 +94,17 @@ def test_shared_members_are_not_looked_at_again() -> None:
     assert (cleaned is changed, problems) == (True, [])
     with pytest.raises(DecodeError):
         SCHEMA.clean({**known, "spec": {**known["spec"], "nodeName": 5}}, "core.v1.Pod", known=known)
+
+
+def test_whole_number_of_floating_point_is_stored_as_go_writes_it() -> None:
+    schema = {"maximum": 1000.0, "minimum": 0.5}
+    cleaned, _ = SCHEMA.clean(schema, "apiextensions.v1.JSONSchemaProps")
+    assert [(type(value), value) for value in cleaned.values()] == [(int, 1000), (float, 0.5)]
+
+
+def test_unknown_fields_of_a_custom_object_are_told_in_order() -> None:
+    schema = Schema(type_table())
+    inner = {"type": "object", "properties": {}}
+    schema.add("custom", compile_schema({"type": "object", "properties": {"spec": inner}}))
+    _, found = schema.clean({"spec": {"b": 1, "a": 1}, "metadata": {"Labels": {}}}, "custom")
+    assert found == ['unknown field "metadata.Labels"', 'unknown field "spec.a"', 'unknown field "spec.b"']

@@ -6,6 +6,7 @@ import pytest
 
 from doorman.api.kinds import type_table
 from doorman.api.machinery.schema import Schema
+from doorman.api.machinery.structural_schema import compile_schema
 from doorman.api.patch.field_paths import FieldWalker
 
 WALKER = FieldWalker(Schema(type_table()))
@@ -48,8 +49,11 @@ TAINT = {"key": "k", "effect": "NoSchedule"}
         ),
         pytest.param(
             "core.v1.Pod",
-            {"metadata": {"finalizers": ["x/<y>"]}},
-            {"f:metadata": {"f:finalizers": {'v:"x/\\u003cy\\u003e"': {}}}},
+            {"metadata": {"finalizers": ["x/<y>"]}, "spec": {"containers": [{"name": "<"}]}},
+            {
+                "f:metadata": {"f:finalizers": {'v:"x/\\u003cy\\u003e"': {}}},
+                "f:spec": {"f:containers": {'k:{"name":"\\u003c"}': {".": {}, "f:name": {}}}},
+            },
             id="keys-as-go-writes-json",
         ),
     ],
@@ -120,3 +124,18 @@ def containers(*pairs: tuple[str, str]) -> dict[str, Any]:
 def test_diff(old: dict[str, Any], new: dict[str, Any], changed: Any, removed: Any) -> None:
     found = WALKER.diff(new, old, "core.v1.Pod")
     assert (found.changed, found.removed) == (changed, removed)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        pytest.param(1, True, {"f:spec": {"f:a": {}}}, id="another type"),
+        pytest.param(1, 1.0, None, id="another form of the number"),
+    ],
+)
+def test_value_of_no_declared_type_is_another_when_its_type_is(before: Any, after: Any, changed: Any) -> None:
+    schema = Schema(type_table())
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema.add("custom", compile_schema({"type": "object", "properties": {"spec": free}}))
+    found = FieldWalker(schema).diff({"spec": {"a": after}}, {"spec": {"a": before}}, "custom")
+    assert (found.changed, found.removed) == (changed, None)

@@ -125,3 +125,16 @@ def test_value_of_the_wrong_type_is_refused_in_the_place_of_one_that_is_equal_in
             await cluster.client.patch(patch)
 
     run_story(story, nodes=0)
+
+
+def test_faults_of_metadata_are_told_as_often_as_upstream_looks() -> None:
+    async def story(cluster: Story) -> None:
+        await define(cluster)
+        await cluster.client.create(Create(resource=WIDGETS, namespace="default", body=widget("a")))
+        labels = {"metadata": {"labels": {"a": "-", "b": "-"}}}
+        patch = Patch(resource=WIDGETS, namespace="default", name="a", body=labels, type=PatchType.MERGE)
+        with pytest.raises(ApiError) as refused:
+            await cluster.client.patch(patch)
+        assert [cause.field for cause in refused.value.causes] == ["metadata.labels"] * 5
+
+    run_story(story, nodes=0)

@@ -48,14 +48,17 @@ def test_write_that_takes_longer_than_the_lease_is_given_up(monkeypatch: pytest.
     run_story(story, nodes=0)
 
 
-def test_who_loses_the_lease_between_two_writes_makes_the_first_alone() -> None:
+@pytest.mark.parametrize(
+    "more", [pytest.param({}, id="one-proposal"), pytest.param({"message": ""}, id="two-that-take-the-long-way")]
+)
+def test_who_loses_the_lease_between_two_writes_makes_the_first_alone(more: dict[str, str]) -> None:
     """A pod is deleted with a word about why: two writes, before each of which is asked who leads."""
 
     async def story(cluster: Story) -> None:
         await cluster.given_pod("p")
         answers = iter([True, False])
         client = cluster.cluster.client_as("admin", "story", "system:masters").only_while(lambda: next(answers))
-        why = {"status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "R"}]}}
+        why = {"status": {**more, "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "R"}]}}
         with pytest.raises(ApiError, match="leader election lost"):
             await client.delete(Delete(resource="pods", namespace="default", name="p", status_patch=why))
         await cluster.settle()

@@ -7,9 +7,12 @@ import pytest
 
 from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.machinery.schema import Schema
+from doorman.api.machinery.structural_schema import compile_schema
 from doorman.base.errors import ApiError
+from doorman.registry.custom.custom_kinds import kind_of
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
 from doorman.server.request import Query
+from support.widgets import widget_definition
 
 SCHEMA = Schema(type_table())
 DEPLOYMENTS = builtin_kinds().named("deployments.apps")
@@ -146,3 +149,15 @@ def test_group_that_a_server_of_its_own_serves_knows_its_own_kinds(resource: str
     with pytest.raises(ApiError) as caught:
         decode_object(SCHEMA, kind, body, "", "Warn", [])
     assert caught.value.message.endswith(f'no kind "Pod" is registered for version "x" in scheme "{scheme}"')
+
+
+def test_object_of_another_kind_than_the_custom_one_is_invalid() -> None:
+    schema = Schema(type_table())
+    schema.add("custom", compile_schema({"type": "object", "properties": {}}))
+    doc = widget_definition()
+    widgets = kind_of(doc, doc["spec"]["versions"][0], "custom")
+    body = json.dumps({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}}).encode()
+    with pytest.raises(ApiError) as caught:
+        decode_object(schema, widgets, body, "", "Warn", [])
+    message = 'Gadget.example.com "g" is invalid: kind: Invalid value: "Gadget": must be Widget'
+    assert (caught.value.code, caught.value.message) == (422, message)

@@ -209,6 +209,12 @@ def test_changed_object(source: dict[str, Any], old: Any, new: Any, expected: li
     assert faults(source, new, copy.deepcopy(old)) == expected
 
 
+def test_rule_is_held_against_a_value_that_is_equal_in_python_alone() -> None:
+    rule = schema(ratio="self > 2.0")
+    assert faults(rule, thing(ratio=1), thing(ratio=1)) == []
+    assert faults(rule, thing(ratio=1.0), thing(ratio=1)) == ["spec.ratio: Invalid value: 1: failed rule: self > 2.0"]
+
+
 def test_rule_6_costly_rule_ends_it() -> None:
     rule = "self.all(a, self.all(b, self.all(c, self.all(d, a + b + c + d != ''))))"
     source = schema(names=rule, replicas="false")
