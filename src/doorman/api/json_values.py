@@ -1,6 +1,10 @@
-"""Whether JSON values are the same. In Python 1, 1.0 and True are equal, in JSON they are three things."""
+"""Whether JSON values are the same, and copies of them. In Python 1, 1.0 and True are equal, in JSON three things."""
+
+from typing import TypeVar
 
 from doorman.base.json_types import Json
+
+_V = TypeVar("_V")
 
 
 def is_same(one: Json, other: Json) -> bool:
@@ -18,6 +22,22 @@ def is_equal(one: Json, other: Json) -> bool:
     (True, False, False)
     """
     return bool(one == other) and _has_booleans_of(one, other)
+
+
+def copied(value: _V) -> _V:
+    """A copy that shares no object and no list with the value; a fraction of the work of `copy.deepcopy`.
+
+    >>> before = {"a": [{}]}
+    >>> after = copied(before)
+    >>> after == before, after["a"][0] is before["a"][0]
+    (True, False)
+    """
+    copy: Json = value
+    if isinstance(value, dict):
+        copy = {name: copied(member) for name, member in value.items()}
+    elif isinstance(value, list):
+        copy = [copied(item) for item in value]
+    return copy  # type: ignore[no-any-return]
 
 
 def _has_types_of(one: Json, other: Json) -> bool:

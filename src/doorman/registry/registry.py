@@ -5,7 +5,6 @@ Every verb reads what is there, proposes what is to become of it, and hands that
 write may take a shortcut is decided in one place (`fastpath/shortcuts.py`).
 """
 
-import copy
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
@@ -13,6 +12,7 @@ import msgspec
 
 from doorman.admission.chain import Chain
 from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
+from doorman.api.json_values import copied
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Schema
 from doorman.api.well_known import SERVICES
@@ -254,7 +254,7 @@ class Registry:
             new = dict(await in_turn(weight_bytes, transform, old))
             new["metadata"] = dict(new.get("metadata", {}))
             return new, old
-        given = copy.deepcopy(old) if is_different else self.reader.document(entry, kind)
+        given = copied(old) if is_different else self.reader.document(entry, kind)
         return await in_turn(weight_bytes, transform, given), old
 
     async def write_pod(

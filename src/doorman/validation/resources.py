@@ -46,7 +46,7 @@ _STANDARD_FOR_CONTAINERS: Final = frozenset({"cpu", "memory", "ephemeral-storage
 def quantity_errors(name: str, quantity: str, path: str) -> list[FieldError]:
     """An amount is not negative, and whole where things are counted one by one."""
     errors: list[FieldError] = []
-    if parse_quantity(quantity) < 0:
+    if parse_quantity(quantity).numerator < 0:
         errors.append(invalid(path, quantity, NEGATIVE))
     if (name in COUNTED_RESOURCES or is_extended_resource(name)) and int64_value(quantity, -3) % 1000:
         errors.append(invalid(path, quantity, NOT_WHOLE))

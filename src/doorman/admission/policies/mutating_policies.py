@@ -12,7 +12,6 @@ Rules
 5. What fails refuses the request under failurePolicy Fail and is passed over under Ignore.
 """
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from doorman.admission.policies.policy_variables import (
 )
 from doorman.admission.request_versions import versioned_attributes_async
 from doorman.admission.rule_matching import resources_match
+from doorman.api.json_values import copied
 from doorman.api.views.admissionregistration import (
     MUTATING_BINDINGS,
     MUTATING_POLICIES,
@@ -94,7 +94,7 @@ class MutatingPolicies:
         self, bound: Bound, attributes: Attributes, target: VersionedResource, cluster: ClusterReader, meter: CostBudget
     ) -> bool:
         assert attributes.obj is not None, "there is something to change"
-        before = copy.deepcopy(attributes.obj)
+        before = copied(attributes.obj)
         try:
             await self._apply(bound, attributes, target, cluster, meter)
         except CelError as error:

@@ -107,7 +107,8 @@ class Schema:
             checked: Document = doc
             return checked, []
         problems: list[str] = []
-        return TypedDecoder(self.fields, problems, names_keys=names_keys).document(doc, type_name), problems
+        decoder = TypedDecoder(self.fields, problems, names_keys=names_keys, check_of=self._check_of)
+        return decoder.document(doc, type_name), problems
 
     def _clean_custom(self, doc: Any, structural: Structural) -> tuple[Document, list[str]]:
         """Unknown members go; wrong types stay for validation to name, but for metadata, which every object shares."""

@@ -5,11 +5,11 @@ what it gives by default, `type_rows` says the same in the form of the type tabl
 Values (bounds, patterns, enumerations) are checked by `doorman.validation.apiextensions.structural`.
 """
 
-import copy
 from typing import Final
 
 import msgspec
 
+from doorman.api.json_values import copied
 from doorman.base.bounds import MADE_BYTES_MAX, SCHEMA_DEPTH_MAX
 from doorman.base.json_types import Json
 
@@ -107,7 +107,7 @@ class Room:
         self._bytes -= size
         if self._bytes < 0:
             raise TooMuch
-        return copy.deepcopy(default)
+        return copied(default)
 
 
 def fill_defaults(value: Json, schema: Structural, room: Room | None = None) -> None:

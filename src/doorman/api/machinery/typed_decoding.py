@@ -18,6 +18,8 @@ from doorman.base.instants import from_time, to_micro_time, to_time
 from doorman.base.json_types import Document, Json
 
 TypeExpression = Any  # a type expression of data/types.json
+MemberCheck = Callable[[str, str], Callable[[Json], bool]]
+"""From a type and the name of a member to what says whether a value of it is in stored form already."""
 
 INT_BOUNDS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 _SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
@@ -64,10 +66,18 @@ class TypedDecoder:
     """One reading of one document."""
 
     def __init__(
-        self, fields: Callable[[str], Mapping[str, TypeExpression]], problems: list[str], *, names_keys: bool = True
+        self,
+        fields: Callable[[str], Mapping[str, TypeExpression]],
+        problems: list[str],
+        *,
+        names_keys: bool = True,
+        check_of: MemberCheck | None = None,
     ) -> None:
-        """`names_keys`: whether problems name the keys of maps on the way."""
+        """`names_keys`: whether problems name the keys of maps on the way. `check_of`: what it finds in stored form
+        near the root is taken as it is; a document seldom has more than one member that is not.
+        """
         self._fields = fields
+        self._check_of = check_of
         self._problems = problems
         self._names_keys = names_keys
         self._fault: str | None = None
@@ -92,6 +102,7 @@ class TypedDecoder:
             return self._refuse(json_type(value), f"@{type_name}", place)
         fields = self._fields(type_name)
         kept = self._kept_empty.get(type_name, ())
+        check_of = self._check_of if "." not in path else None
         out: Document = {}
         seen: set[str] = set()
         for name, member in _members(value):
@@ -103,6 +114,10 @@ class TypedDecoder:
             if name in seen:
                 self._problems.append(f'duplicate field "{here}"')
             seen.add(name)
+            if check_of is not None and member is not None and check_of(type_name, name)(member):
+                out.pop(name, None)
+                out[name] = member
+                continue
             self._member(out, name, member, field, here, member_place(type_name, place, name))
             if member == [] and name in kept:
                 out[name] = []

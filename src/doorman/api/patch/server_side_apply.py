@@ -5,13 +5,13 @@
 3. A field whose value would change and that another manager owns is a conflict, or is taken by force.
 """
 
-import copy
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
 import msgspec
 
+from doorman.api.json_values import copied
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, element_key, shape_of
@@ -155,12 +155,12 @@ class Applier:
     def _merge(self, field: FieldType, live: Json, value: Json) -> Json:
         """What is one field becomes what the configuration says, null too; else null leaves what there is."""
         if field.shape is FieldShape.LEAF or not live:
-            return copy.deepcopy(value)
+            return copied(value)
         if value is None:
             return live
         shape = shape_of(value, field)
         if shape is FieldShape.LEAF or type(live) is not type(value):
-            return copy.deepcopy(value)
+            return copied(value)
         if shape is FieldShape.STRUCT:
             return self._merge_struct(field.struct, live, value)
         if shape is FieldShape.MAP:
@@ -173,7 +173,7 @@ class Applier:
     def _merge_keyed(self, field: FieldType, live: list[Json], value: list[Json]) -> list[Json]:
         def both(before: Json, item: Json) -> Json:
             if before is None or field.is_whole:
-                return copy.deepcopy(item)
+                return copied(item)
             return self._merge_struct(field.struct, before, item)
 
         return _in_order(live, value, lambda item: self._walker.key(item, field), both)

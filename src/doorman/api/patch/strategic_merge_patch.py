@@ -5,10 +5,10 @@ Taints and tolerations have no merge key: a patch carries the whole list. Condit
 `$retainKeys`.
 """
 
-import copy
 from collections.abc import Mapping
 from typing import Final
 
+from doorman.api.json_values import copied
 from doorman.api.machinery.schema import Schema
 from doorman.base.errors import ApiError, bad_request, rejected
 from doorman.base.go_format import go_value
@@ -110,7 +110,7 @@ class _Merger:
         elif isinstance(value, list) and isinstance(live, list):
             field = self._field(type_name, name)
             # A list that is replaced is taken as it is, directives included.
-            out[name] = self._merge_list(field, live, value) if _is_merged(field) else copy.deepcopy(value)
+            out[name] = self._merge_list(field, live, value) if _is_merged(field) else copied(value)
         elif (taken := _taken(value)) is GONE:
             out.pop(name, None)
         else:
@@ -225,7 +225,7 @@ def _replaced(patch: Document) -> Document:
     """What becomes of an object when a directive says it of the object whole."""
     match patch[PATCH]:
         case "replace":
-            return copy.deepcopy({name: value for name, value in patch.items() if name != PATCH})
+            return copied({name: value for name, value in patch.items() if name != PATCH})
         case "delete":
             return {}
     raise _unknown_directive(patch)

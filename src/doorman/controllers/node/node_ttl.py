@@ -2,8 +2,11 @@
 
 The more nodes there are, the longer, so that the API server is asked less. A node is told in an annotation.
 
-1. The number of nodes says how long; the steps overlap, so that a node more or less does not tell everybody anew.
-2. A node that is not told, or told otherwise, is told.
+1. The number of nodes says how long; the steps overlap, so that a node more or less does not change it.
+2. A node that is not told, or told otherwise, is told when it next changes: a kubelet reports within minutes, and
+   telling every node whenever their number takes a step would cost more than it spares.
+3. Nobody waits to be told, so many nodes at once are told one after another, as fast as upstream's controller may
+   (kube-controller-manager's `--kube-api-qps` and `--kube-api-burst`), and what is urgent goes on meanwhile.
 
 Keys: names of nodes.
 """
@@ -20,6 +23,8 @@ from doorman.client.informer_cache import ListerOf
 NAME: Final = "ttl-controller"
 WORKERS: Final = 5
 TTL_ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
+NODES_PER_SECOND: Final = 20
+BURST: Final = 30
 
 _STEPS: Final = ((0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, 0, 300))
 """The fewest and the most nodes, and seconds. The last has no most."""
@@ -30,8 +35,8 @@ def ttl_of(node: Node) -> str | None:
 
 
 def node_keys(change: ObjectChange) -> Iterable[str]:
-    is_told_already = change.old is not None and change.new is not None and ttl_of(change.old) == ttl_of(change.new)
-    return () if is_told_already else (change.newest.metadata.name,)
+    """A node that is gone counts too: fewer nodes may be another step."""
+    return (change.newest.metadata.name,)
 
 
 SOURCES: Final = (Source("nodes", node_keys),)
@@ -58,22 +63,36 @@ class NodeTtlController:
     def __init__(self, nodes: ListerOf[Node]) -> None:
         self._nodes = nodes
         self._step = 0
+        self._due: dict[str, Instant] = {}
+        """Nodes that are to be told later, and when."""
+        self._free_at: Instant = 0.0
+        """When all that were told and are to be told have used up their share of time."""
 
     def start(self, now: Instant) -> Result:
-        return self._tell_all(now)
+        return Result(wakes=tuple((node.metadata.name, now) for node in self._nodes.list()))
 
     def reconcile(self, key: str, now: Instant) -> Result:
-        if decide_step(self._step, len(self._nodes)) != self._step:
-            return self._tell_all(now)
+        self._step = decide_step(self._step, len(self._nodes))
         node, seconds = self._nodes.get(key), str(_STEPS[self._step][2])
+        due = self._due.pop(key, None)
         if node is None or ttl_of(node) == seconds:
             return DONE
+        if due is None:
+            due = self._next_turn(now)
+        if due > now:
+            self._due[key] = due
+            return Result(wakes=((key, due),))
         body = {"metadata": {"annotations": {TTL_ANNOTATION: seconds}}}
         return Result(actions=(Patch(resource="nodes", name=key, body=body),))
 
-    def _tell_all(self, now: Instant) -> Result:
-        self._step = decide_step(self._step, len(self._nodes))
-        return Result(wakes=tuple((node.metadata.name, now) for node in self._nodes.list()))
+    def _next_turn(self, now: Instant) -> Instant:
+        """When the next node may be told: now, until so many were told at once."""
+        self._free_at = max(self._free_at, now) + 1 / NODES_PER_SECOND
+        return self._free_at - BURST / NODES_PER_SECOND
+
+    def clock_was_set(self, seconds: float) -> None:
+        self._free_at += seconds
+        self._due = {key: due + seconds for key, due in self._due.items()}
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:
         """The next change of the node is the next try."""

@@ -1,10 +1,10 @@
 """What admission may look up: current documents of any kind, decoded once a version."""
 
-import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from doorman.admission.plugin_contract import Docs, Unconvertible, Weigh
+from doorman.api.json_values import copied
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
 from doorman.base.json_types import Document
@@ -104,7 +104,7 @@ class AdmissionReader:
         if row is None or row.converter is None:
             return
         pending = [dict(doc) for doc in docs if self._custom_at_once(row, doc) is None]
-        for doc, found in zip(pending, await self._versions.read(row, copy.deepcopy(pending)), strict=True):
+        for doc, found in zip(pending, await self._versions.read(row, copied(pending)), strict=True):
             if len(self._converted) >= LOOKED_UP_MAX:
                 self._converted.clear()
             self._converted[self._conversion_key(row, doc)] = {**_head(row), **found}
@@ -128,7 +128,7 @@ class AdmissionReader:
         known = self._converted.get(self._conversion_key(row, doc))
         if known is not None:
             return known
-        found = versions.read_at_once(row, copy.deepcopy(dict(doc)))
+        found = versions.read_at_once(row, copied(dict(doc)))
         return {**_head(row), **found} if found is not None else None
 
     def _conversion_key(self, row: Kind, doc: Mapping[str, Any]) -> tuple[int, str, str]:

@@ -1,8 +1,8 @@
 """Pods when they are written: their first status, and what each subresource may change."""
 
-import copy
 from collections.abc import Mapping
 
+from doorman.api.json_values import copied
 from doorman.api.kinds import Kind
 from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.clock import Instant
@@ -119,7 +119,7 @@ def resize(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # n
         spec = {**before, **{group: _resized(wanted, before, group) for group in ("containers", "initContainers")}}
         spec = {name: value for name, value in spec.items() if name != "initContainers" or value}
         if resources := wanted.get("resources", before.get("resources")):
-            spec["resources"] = copy.deepcopy(resources)
+            spec["resources"] = copied(resources)
         new["spec"] = spec
     default_pod_level_resources(new.setdefault("spec", {}))
     _bump_if_changed(kind, new, old)
@@ -134,7 +134,7 @@ def _resized(wanted: Document, before: Document, group: str) -> list[Document]:
     return [
         {
             **{name: value for name, value in was.items() if name not in taken},
-            **{name: copy.deepcopy(one[name]) for name in taken if name in one},
+            **{name: copied(one[name]) for name in taken if name in one},
         }
         for one, was in zip(asked, stored, strict=True)
     ]

@@ -5,12 +5,12 @@ somebody proposes to use it: two services that are on their way to the disk neve
 out numbers too, what is chosen here is then claimed (`service_claims`), and chosen again when somebody else has it.
 """
 
-import copy
 from collections.abc import Awaitable, Callable, Iterable
 from collections.abc import Collection as Container
 from ipaddress import IPv4Network
 from typing import Any, Final
 
+from doorman.api.json_values import copied
 from doorman.api.well_known import SERVICE_CIDRS, SERVICES
 from doorman.base.errors import FieldError, internal, invalid, invalid_object
 from doorman.base.json_types import Document
@@ -58,7 +58,7 @@ class ServiceAllocators:
         claims = self._claims
         if claims is None or is_dry_run:
             return Assigned(self._chosen(new, old, is_dry_run=is_dry_run)[1])
-        wished = copy.deepcopy(new["spec"])
+        wished = copied(new["spec"])
         namespace, name = _name_of(new)
         before = set(numbers_of(old.get("spec") or {})) if old is not None else set()
         if self._catch_up is not None and set(numbers_of(wished)) - before:
@@ -73,7 +73,7 @@ class ServiceAllocators:
             if not lost:
                 break
             refused |= lost
-            new["spec"] = copy.deepcopy(wished)
+            new["spec"] = copied(wished)
         gone = before - set(numbers_of(new["spec"]))
         return Assigned(
             (lambda: claims.release(namespace, name, chosen)) if chosen else None,

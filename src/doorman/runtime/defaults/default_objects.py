@@ -1,11 +1,11 @@
 """What every cluster has from the start: namespaces, priority classes, priority levels, the API's own service."""
 
 import asyncio
-import copy
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
+from doorman.api.json_values import copied
 from doorman.api.kinds import data_file
 from doorman.api.views.storage.volume_classes import DEFAULT_CLASS, WAIT_FOR_FIRST_CONSUMER
 from doorman.base.errors import ApiError
@@ -70,7 +70,7 @@ async def _ensure_api_service(client: Client, existing: Existing, body: Document
         if existing("services", "default", API_SERVICE) is not None:
             return
         try:
-            await client.create(Create(resource="services", namespace="default", body=copy.deepcopy(body)))
+            await client.create(Create(resource="services", namespace="default", body=copied(body)))
         except Failed:
             raise
         except ApiError as error:
@@ -161,7 +161,7 @@ async def _publish(client: Client, manifests: Mapping[str, Document], *, is_alon
         body = manifests.get(resource)
         if body is None:
             continue
-        await _ensure(client, resource, "default", copy.deepcopy(body))
+        await _ensure(client, resource, "default", copied(body))
         if not is_alone:
             continue
         change = {member: body[member] for member in members}

@@ -1,10 +1,10 @@
 """Defaults in a definition's schema: what is filled in must itself be valid."""
 
-import copy
 from collections.abc import Mapping
 
 import msgspec
 
+from doorman.api.json_values import copied
 from doorman.api.machinery.structural_schema import compile_schema, prune
 from doorman.base.errors import FieldError, invalid
 from doorman.base.json_types import Json
@@ -28,7 +28,7 @@ def _value_errors(value: Json, schema: dict[str, Json], path: str) -> list[Field
     errors: list[FieldError] = []
     problems: list[str] = []
     structural = compile_schema(schema, is_root=False)
-    prune(copy.deepcopy(value), structural, problems)
+    prune(copied(value), structural, problems)
     if problems:
         errors.append(invalid(path, value, "must not have unknown fields"))
     faults = value_errors(value, schema, "")

@@ -7,11 +7,11 @@ import pytest
 
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.nodes import Node
-from doorman.base.clock import VIRTUAL_START
+from doorman.base.clock import VIRTUAL_START, Instant
 from doorman.client.actions import Patch
 from doorman.client.controller_contract import ObjectChange, Result
 from doorman.client.informer_cache import InformerCache
-from doorman.controllers.node.node_ttl import TTL_ANNOTATION, NodeTtlController, decide_step, node_keys
+from doorman.controllers.node.node_ttl import BURST, TTL_ANNOTATION, NodeTtlController, decide_step, node_keys
 from support.cluster import Story, run_story
 
 
@@ -40,33 +40,77 @@ def test_step(step: int, nodes: int, expected: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "expected"),
+    ("old", "new"),
     [
-        pytest.param(None, node("n"), ["n"], id="new"),
-        pytest.param(node("n", "0"), None, ["n"], id="gone"),
-        pytest.param(node("n", "0"), node("n", "0"), [], id="something-else"),
-        pytest.param(node("n", "0"), node("n"), ["n"], id="taken-off"),
+        pytest.param(None, node("n"), id="new"),
+        pytest.param(node("n", "0"), None, id="gone"),
+        pytest.param(node("n", "0"), node("n", "0"), id="something-else"),
     ],
 )
-def test_whom_a_change_concerns(old: Node | None, new: Node | None, expected: list[str]) -> None:
-    assert list(node_keys(ObjectChange("nodes", old, new))) == expected
+def test_every_change_is_looked_at(old: Node | None, new: Node | None) -> None:
+    assert list(node_keys(ObjectChange("nodes", old, new))) == ["n"]
 
 
 def patches(result: Result) -> Iterator[Any]:
     return (action.body["metadata"]["annotations"] for action in result.actions if isinstance(action, Patch))
 
 
-def test_all_are_told_when_there_are_many_more() -> None:
+def cluster_of(count: int, told: str | None) -> tuple[InformerCache[Node], NodeTtlController]:
     nodes: InformerCache[Node] = InformerCache({})
-    for number in range(100):
-        nodes.put(f"n{number:03}", node(f"n{number:03}", "0"))
-    controller = NodeTtlController(nodes)
+    for number in range(count):
+        nodes.put(f"n{number:03}", node(f"n{number:03}", told))
+    return nodes, NodeTtlController(nodes)
+
+
+def test_a_larger_cluster_tells_each_node_when_it_changes() -> None:
+    nodes, controller = cluster_of(100, "0")
     assert [name for name, _ in controller.start(VIRTUAL_START).wakes][:2] == ["n000", "n001"]
     assert controller.reconcile("n000", VIRTUAL_START) == Result()
     nodes.put("n100", node("n100"))
-    assert len(controller.reconcile("n100", VIRTUAL_START).wakes) == 101
+    added = controller.reconcile("n100", VIRTUAL_START)
+    assert list(patches(added)) == [{TTL_ANNOTATION: "15"}]
+    assert added.wakes == ()
     assert list(patches(controller.reconcile("n000", VIRTUAL_START))) == [{TTL_ANNOTATION: "15"}]
-    assert list(patches(controller.reconcile("n100", VIRTUAL_START))) == [{TTL_ANNOTATION: "15"}]
+
+
+def told_and_woken(controller: NodeTtlController, names: list[str], now: Instant) -> tuple[list[str], dict[str, float]]:
+    results = {name: controller.reconcile(name, now) for name in names}
+    told = [name for name, result in results.items() if result.actions]
+    return told, {name: due - now for result in results.values() for name, due in result.wakes}
+
+
+def test_many_new_nodes_are_told_one_after_another() -> None:
+    nodes, controller = cluster_of(BURST + 3, None)
+    names = [found.metadata.name for found in nodes.list()]
+    told, woken = told_and_woken(controller, names, VIRTUAL_START)
+    assert told == names[:BURST]
+    assert woken == pytest.approx({"n030": 0.05, "n031": 0.1, "n032": 0.15}, abs=0.001)
+    # One that changes meanwhile keeps its turn.
+    told, woken = told_and_woken(controller, ["n032"], VIRTUAL_START + 0.05)
+    assert (told, woken) == ([], pytest.approx({"n032": 0.1}, abs=0.001))
+    assert told_and_woken(controller, ["n030"], VIRTUAL_START + 0.05) == (["n030"], {})
+    assert told_and_woken(controller, ["n031", "n032"], VIRTUAL_START + 0.15) == (["n031", "n032"], {})
+
+
+def test_who_is_told_by_others_or_gone_has_no_turn() -> None:
+    nodes, controller = cluster_of(BURST + 2, None)
+    told_and_woken(controller, [found.metadata.name for found in nodes.list()], VIRTUAL_START)
+    nodes.put("n030", node("n030", "0"))
+    nodes.remove("n031")
+    assert told_and_woken(controller, ["n030", "n031"], VIRTUAL_START + 60) == ([], {})
+    nodes.put("n031", node("n031"))
+    assert told_and_woken(controller, ["n031"], VIRTUAL_START + 60) == (["n031"], {})
+
+
+@pytest.mark.parametrize("seconds", [-3600.0, 3600.0])
+def test_turns_are_kept_when_the_clock_is_set(seconds: float) -> None:
+    nodes, controller = cluster_of(BURST + 1, None)
+    told_and_woken(controller, [found.metadata.name for found in nodes.list()], VIRTUAL_START)
+    controller.clock_was_set(seconds)
+    told, woken = told_and_woken(controller, ["n030"], VIRTUAL_START + seconds)
+    assert (told, woken) == ([], pytest.approx({"n030": 0.05}, abs=0.001))
+    nodes.put("n031", node("n031"))
+    assert told_and_woken(controller, ["n031"], VIRTUAL_START + seconds)[1] == pytest.approx({"n031": 0.1}, abs=0.001)
 
 
 def test_node_is_told() -> None:
