@@ -8,13 +8,17 @@ import signal
 
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-import sys  # noqa: E402  an interruption is quiet from here on
+import os  # noqa: E402  an interruption is quiet from here on
+import sys  # noqa: E402
 
 import click  # noqa: E402
 
 from doorman.cli.main import main  # noqa: E402
 
 INTERRUPTED = 128 + signal.SIGINT
+
+# numpy is used without linear algebra; the threads that it starts for that would take a core while a server starts.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def start() -> None:

@@ -1,7 +1,7 @@
 """A whole server in a simulated world: its process, its front and its writer, put together as by `doorman up`.
 
-The code is the real one, from `serve` down: what is simulated is what it asks of the machine, which is processes,
-sockets, the clock and the disk. TLS is left out: the front hands on what clients send in plain text.
+The code is the real one, from `running_server` down: what is simulated is what it asks of the machine, which is
+processes, sockets, the clock and the disk. TLS is left out: the front hands on what clients send in plain text.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.connections import Connections
 from doorman.front.frames import FrameType
-from doorman.runtime import serve
 from doorman.runtime.access.credentials import Credentials
-from doorman.runtime.front_process import Front
+from doorman.runtime.real_time import running_server
+from doorman.runtime.real_time.front_process import Front
 from doorman.runtime.settings import Settings
 from doorman.store import writer_process
 from doorman.store.database import MARK
@@ -137,7 +137,7 @@ class SimCluster:
         async def main() -> None:
             front = Front(cast(Any, SimpleNamespace(fileno=lambda: 0, close=lambda: None)))
             try:
-                await serve._serve(self._settings, self.announce, self._folder, front, 6443, ())
+                await running_server.run(self._settings, self.announce, self._folder, front, 6443, ())
             finally:
                 front.end()
 

@@ -11,8 +11,9 @@ from unittest import mock
 import doorman.front.__main__ as front_main
 from doorman.base import loop_turns
 from doorman.front import connections as front_connections
-from doorman.runtime import control_plane, front_process, leadership, serve
+from doorman.runtime import control_plane, leadership
 from doorman.runtime.presence import identity_lease
+from doorman.runtime.real_time import front_process, running_server
 from doorman.store import sqlite_store, writer_process
 from doorman.store.etcd import etcd_client, etcd_reader
 from doorman.store.store_contract import Store
@@ -67,7 +68,7 @@ def installed(world: World) -> Iterator[None]:
     sockets = SimpleNamespace(socketpair=lambda: machine().socket_pair(), SOL_SOCKET=0, SO_SNDBUF=0)
     processes = SimpleNamespace(Popen=lambda *args, **options: machine().spawn(*args, **options), DEVNULL=0)
     names = SimpleNamespace(gethostname=lambda: f"machine{machine().name}")
-    real_open, real_plane = serve.open_store, control_plane.ControlPlane
+    real_open, real_plane = running_server.open_store, control_plane.ControlPlane
 
     async def open_store(*arguments: Any) -> Store:
         here = machine()
@@ -85,10 +86,12 @@ def installed(world: World) -> Iterator[None]:
             (sqlite_store, "socket", sockets), (sqlite_store, "subprocess", processes),
             (front_process, "socket", sockets), (front_process, "subprocess", processes),
             (front_process, "write_private", lambda *_: None), (sqlite_store, "hold", lambda at: machine().hold(at)),
-            (serve, "SystemClock", lambda: machine().clock), (serve, "gc", SimpleNamespace(freeze=lambda: None)),
-            (serve, "load_or_make", lambda *_, **__: machine().credentials),
-            (serve, "write_kubeconfig", lambda *_, **__: None), (serve, "own_config", lambda *_, **__: None),
-            (serve, "open_store", open_store), (control_plane, "ControlPlane", make_plane),
+            (running_server, "SystemClock", lambda: machine().clock),
+            (running_server, "gc", SimpleNamespace(freeze=lambda: None)),
+            (running_server, "load_or_make", lambda *_, **__: machine().credentials),
+            (running_server, "write_kubeconfig", lambda *_, **__: None),
+            (running_server, "own_config", lambda *_, **__: None),
+            (running_server, "open_store", open_store), (control_plane, "ControlPlane", make_plane),
             (front_connections, "SystemClock", lambda: machine().clock), (front_connections, "give_back", lambda: None),
             (front_main, "Connections", lambda *args: machine().connections(*args)),
             (loop_turns, "spent", world.spent),

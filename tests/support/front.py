@@ -10,7 +10,7 @@ from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.connections import Connections
 from doorman.front.tls import AUTHORITY, CERTIFICATE, KEY
 from doorman.runtime.access.credentials import Credentials, write_private
-from doorman.runtime.serve import listen
+from doorman.runtime.real_time.serve import listen
 from doorman.server.front_link import FrontLink
 from doorman.server.pipeline import Pipeline
 

@@ -3,7 +3,7 @@
 `doorman up` runs what they describe; `doorman plan` asks what would be if it ran so.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -11,6 +11,7 @@ import click
 
 from doorman.admission.admission_configuration import ConfigurationError, Configurations, read_configuration
 from doorman.base.gates import FeatureGates
+from doorman.base.process_memory import loading
 from doorman.cli.flag_types import Gates, GoDuration, NameList
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.pods.pod_gc import PodGcSettings
@@ -180,21 +181,10 @@ def control_plane_settings(flags: dict[str, Any]) -> Settings:
 
 def check_names(settings: Settings) -> None:
     """Names of controllers and admission plugins that nobody knows are a mistake of the caller's."""
-    from doorman.admission.chain import AdmissionSettings, build_chain
-    from doorman.runtime.controller_registry import CONTROLLERS
+    with loading():
+        from doorman.admission.chain import AdmissionSettings, build_chain
 
-    for element in settings.controllers:
-        name = element.removeprefix("-")
-        if name != "*" and name not in CONTROLLERS:
-            raise click.UsageError(
-                f'"{name}" is not in the list of known controllers\nhint: one of {", ".join(CONTROLLERS)}'
-            )
-    if settings.controllers and all(element.startswith("-") for element in settings.controllers):
-        click.echo(
-            "warning: --controllers names only controllers to leave out, so none runs\n"
-            f"hint: --controllers='*,{','.join(settings.controllers)}' runs all others",
-            err=True,
-        )
+    _check_controllers(settings.controllers)
     try:
         build_chain(
             AdmissionSettings(suffix=str),
@@ -205,6 +195,24 @@ def check_names(settings: Settings) -> None:
         raise click.UsageError(f"{error}\nhint: names look like PodTolerationRestriction") from error
     if settings.scheduler != SchedulerConfig():
         _check_plugins(settings)
+
+
+def _check_controllers(elements: Sequence[str]) -> None:
+    names = [element.removeprefix("-") for element in elements if element.removeprefix("-") != "*"]
+    if names:  # all of them are half of a program
+        from doorman.runtime.controller_registry import CONTROLLERS
+
+        unknown = next((name for name in names if name not in CONTROLLERS), None)
+        if unknown is not None:
+            raise click.UsageError(
+                f'"{unknown}" is not in the list of known controllers\nhint: one of {", ".join(CONTROLLERS)}'
+            )
+    if elements and all(element.startswith("-") for element in elements):
+        click.echo(
+            "warning: --controllers names only controllers to leave out, so none runs\n"
+            f"hint: --controllers='*,{','.join(elements)}' runs all others",
+            err=True,
+        )
 
 
 def _check_plugins(settings: Settings) -> None:

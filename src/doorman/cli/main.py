@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from doorman.cli.loading import loading
+from doorman.base.process_memory import loading
 from doorman.version import __version__
 
 _COMMANDS: Final = {

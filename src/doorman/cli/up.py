@@ -11,9 +11,9 @@ import click
 import msgspec
 import yaml
 
+from doorman.base.process_memory import loading
 from doorman.cli.control_plane_flags import check_names, control_plane_flags, control_plane_settings
 from doorman.cli.flag_types import ClockRate
-from doorman.cli.loading import loading
 from doorman.cli.servers.background_server import (
     DEFAULT_CLUSTER,
     NotStarted,
@@ -135,7 +135,7 @@ def command(**flags: Any) -> None:  # click hands flags over by name
         click.echo(f"warning: {warning}", err=True)
     with loading():
         from doorman.runtime.clock.clock_file import WrongClock
-        from doorman.runtime.serve import serve  # the whole control plane: loaded when the flags are right
+        from doorman.runtime.real_time.serve import serve
 
     try:
         serve(settings, _announce, initial)

@@ -1,8 +1,11 @@
 """What a client may take: of memory, and of time."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from doorman.base.bounds import ALL_BODIES_BYTES_MAX, BODY_BYTES_MAX, HEAD_BYTES_MAX, URL_BYTES_MAX
+
+BACKLOG: Final = 4096
+"""So many connections may wait to be taken."""
 
 
 class ConnectionLimits(NamedTuple):

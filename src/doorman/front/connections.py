@@ -12,12 +12,11 @@ from typing import Final
 from doorman.base.clock import SystemClock
 from doorman.base.process_memory import give_back
 from doorman.front.client_connection import Connection
-from doorman.front.connection_limits import ConnectionLimits
+from doorman.front.connection_limits import BACKLOG, ConnectionLimits
 from doorman.front.frames import FrameReader, FrameType, frame, parts_of
 from doorman.front.tls import tls_context
 from doorman.front.tls_transport import TlsTransport
 
-BACKLOG: Final = 4096
 AHEAD_BYTES: Final = 512 * 1024
 """So much may wait for a client before the server is asked to stop."""
 MOVES_MIN: Final = 200

@@ -98,3 +98,15 @@ def held(directory: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """Readable by its owner only, and whole or not at all."""
+    partial = file.with_name(f".{file.name}.part")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+    os.fchmod(descriptor, PRIVATE_FILE)  # should there be one of another mode, left by a server that was killed
+    with os.fdopen(descriptor, "wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(partial, file)

@@ -13,8 +13,8 @@ from doorman.runtime.clock.idle_loop import IdleLoop
 from doorman.runtime.clock.movable_clock import MovableClock
 from doorman.runtime.clock.quiet_time import QuietTime
 from doorman.runtime.control_plane import ControlPlane
-from doorman.runtime.front_process import Front
-from doorman.runtime.serve import listen
+from doorman.runtime.real_time.front_process import Front
+from doorman.runtime.real_time.serve import listen
 from doorman.runtime.settings import Settings
 from doorman.server.pipeline import Pipeline
 from doorman.snapshot.cluster_capture import captured

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import click
 
+from doorman.base.process_memory import loading
 from doorman.cli.attached.component_flags import component_flags, component_settings, run_or_check, set_up_logging
 from doorman.cli.attached.known_flags import CONTROLLERS_SWITCHES, CONTROLLERS_VALUES, check_rest
 from doorman.cli.control_plane_flags import check_names, controller_flags, controller_settings
-from doorman.cli.loading import loading
 
 NAME: Final = "controllers"
 PORT: Final = 10257

@@ -6,9 +6,9 @@ from typing import Any, Final
 import click
 
 from doorman.base.clock import SystemClock
+from doorman.base.process_memory import loading
 from doorman.cli.attached.component_flags import component_flags, component_settings, run_or_check, set_up_logging
 from doorman.cli.flag_types import Gates, GoDuration
-from doorman.cli.loading import loading
 from doorman.cli.up import read_fleet
 from doorman.nodes.agent_settings import PodLives, agent_settings_for
 from doorman.nodes.fleet import NODES_DEFAULT, fleet_manifests

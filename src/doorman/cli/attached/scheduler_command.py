@@ -9,11 +9,11 @@ import yaml
 from click.core import ParameterSource
 
 from doorman.base.durations import parse_duration
+from doorman.base.process_memory import loading
 from doorman.cli.attached.component_flags import component_flags, component_settings, run_or_check, set_up_logging
 from doorman.cli.attached.known_flags import SCHEDULER_SWITCHES, SCHEDULER_VALUES, check_rest
 from doorman.cli.control_plane_flags import scheduler_config
 from doorman.cli.flag_types import Gates
-from doorman.cli.loading import loading
 
 NAME: Final = "scheduler"
 PORT: Final = 10259

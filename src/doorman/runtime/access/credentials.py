@@ -2,7 +2,6 @@
 
 import contextlib
 import ipaddress
-import os
 import secrets
 import socket
 import stat
@@ -19,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from doorman.semantics.service_ranges import API_SERVICE_ADDRESS
-from doorman.store.data_directory import PRIVATE_FILE, PRIVATE_FOLDER
+from doorman.store.data_directory import PRIVATE_FILE, PRIVATE_FOLDER, write_private
 from doorman.store.store_contract import Unusable
 
 VALID_YEARS: Final = 10
@@ -153,18 +152,6 @@ def _damaged(file: Path, why: str) -> Unusable:
         f"{file} is damaged: {why}",
         f"restore it from a backup, or remove {file.parent} to have new keys made (clients need the new kubeconfig)",
     )
-
-
-def write_private(file: Path, content: bytes) -> None:
-    """Readable by its owner only, and whole or not at all."""
-    partial = file.with_name(f".{file.name}.part")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
-    os.fchmod(descriptor, PRIVATE_FILE)  # should there be one of another mode, left by a server that was killed
-    with os.fdopen(descriptor, "wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(partial, file)
 
 
 def _make(names: Sequence[str], now: datetime) -> Credentials:

@@ -12,7 +12,8 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from doorman.runtime.access.credentials import Credentials, write_private
+from doorman.runtime.access.credentials import Credentials
+from doorman.store.data_directory import write_private
 from doorman.store.store_contract import Unusable
 
 NAME: Final = "doorman"

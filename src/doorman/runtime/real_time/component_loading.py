@@ -6,6 +6,8 @@ import asyncio
 import importlib
 from typing import TYPE_CHECKING, Final
 
+from doorman.base.process_memory import loading
+
 if TYPE_CHECKING:
     from doorman.runtime.control_plane import ControlPlane
 
@@ -20,7 +22,8 @@ _IN_THIS_ORDER: Final = (
 async def load_components() -> "type[ControlPlane]":
     """A part at a time: in between the loop hears what has been written, and has the next thing written."""
     for name in _IN_THIS_ORDER:
-        importlib.import_module(name)
+        with loading():
+            importlib.import_module(name)
         await asyncio.sleep(0)
     from doorman.runtime.control_plane import ControlPlane
 

@@ -7,13 +7,16 @@ import socket
 import subprocess  # nosec B404
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from doorman.front.tls import AUTHORITY, CERTIFICATE, KEY
-from doorman.runtime.access.credentials import Credentials, write_private
-from doorman.server.front_link import FrontLink
-from doorman.server.pipeline import Pipeline
+from doorman.store.data_directory import write_private
 from doorman.store.store_contract import Unusable
+
+if TYPE_CHECKING:  # the process is started before the program that it is for is loaded
+    from doorman.runtime.access.credentials import Credentials
+    from doorman.server.front_link import FrontLink
+    from doorman.server.pipeline import Pipeline
 
 END_SECONDS_MAX: Final = 2.0
 LINK_BYTES: Final = 1024 * 1024
@@ -31,7 +34,7 @@ class Front:
         self._keeping: asyncio.Task[None] | None = None
         self._process, self._link = self._start()
 
-    async def begin(self, pipeline: Pipeline, credentials: Credentials, folder: Path) -> None:
+    async def begin(self, pipeline: "Pipeline", credentials: "Credentials", folder: Path) -> None:
         """Let clients in. Certificates are handed over as files in the folder."""
         write_private(folder / CERTIFICATE, credentials.server_certificate)
         write_private(folder / KEY, credentials.server_key)
@@ -70,14 +73,16 @@ class Front:
         theirs.close()
         return process, ours
 
-    async def _attach(self, pipeline: Pipeline, folder: Path) -> FrontLink:
+    async def _attach(self, pipeline: "Pipeline", folder: Path) -> "FrontLink":
+        from doorman.server.front_link import FrontLink
+
         front_link = self._front_link = FrontLink(pipeline)
         await asyncio.get_running_loop().create_connection(lambda: front_link, sock=self._link)
         front_link.listen(str(folder))
         await front_link.is_ready.wait()
         return front_link
 
-    async def _keep(self, front_link: FrontLink, pipeline: Pipeline, folder: Path) -> None:
+    async def _keep(self, front_link: "FrontLink", pipeline: "Pipeline", folder: Path) -> None:
         while True:
             await front_link.is_lost.wait()
             self._process.kill()  # should there be anything left of it

@@ -7,8 +7,8 @@ import pytest
 
 _LOADED = """
 import asyncio, sys
-import doorman.runtime.serve
-from doorman.runtime.component_loading import load_components
+import doorman.runtime.real_time.running_server
+from doorman.runtime.real_time.component_loading import load_components
 others = []
 
 async def other() -> None:

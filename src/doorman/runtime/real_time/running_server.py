@@ -1,24 +1,16 @@
-"""Serving a cluster over HTTPS in real time, from the first byte of the data directory to the last open watch."""
+"""A server that is running, from the first byte of the data directory to the last open watch."""
 
 import asyncio
-import errno
 import gc
-import resource
 import signal
-import socket
-import tempfile
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-import uvloop
-
 from doorman.api.scheme import builtin_scheme
 from doorman.base.clock import Clock, SystemClock
 from doorman.base.loop_faults import tell_in_one_line
-from doorman.base.process_memory import keep_memory
-from doorman.front.connections import BACKLOG
 from doorman.runtime.access.credentials import Credentials, load_or_make
 from doorman.runtime.access.kubeconfig_file import WrittenKubeconfig, check_kubeconfig, own_config, write_kubeconfig
 from doorman.runtime.api_server import ApiServer
@@ -28,9 +20,9 @@ from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.clock.idle_loop import IdleLoop
 from doorman.runtime.clock.movable_clock import MovableClock
 from doorman.runtime.clock.quiet_time import QuietTime
-from doorman.runtime.component_loading import load_components
-from doorman.runtime.front_process import Front
 from doorman.runtime.open_store import open_store
+from doorman.runtime.real_time.component_loading import load_components
+from doorman.runtime.real_time.front_process import Front
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
 from doorman.store.store_contract import ABSENT, Entry, Failed, Store, Unusable, Write
@@ -42,58 +34,16 @@ if TYPE_CHECKING:
 INTERNAL: Final = "Internal error occurred: "
 T = TypeVar("T")
 
-FILES_MAX: Final = 65_536
 ENTRIES_AT_ONCE: Final = 1000
 
 Announce = Callable[[str, WrittenKubeconfig], None]
 """Told the address and the kubeconfig when requests are answered."""
 
 
-def serve(settings: Settings, announce: Announce, initial: Sequence[Entry] = ()) -> None:
-    """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way.
-
-    `initial` is what an empty store begins with: a cluster that is taken up.
-    """
-    _check_temporary_files()
-    _allow_many_files()
-    keep_memory()
-    listener = listen(settings.bind_address, settings.secure_port)
-    front = Front(listener)
-    try:
-        with tempfile.TemporaryDirectory(prefix="doorman-") as scratch:
-            port = listener.getsockname()[1]
-            _run(settings, _serve(settings, announce, Path(scratch), front, port, initial))
-    finally:
-        front.end()
-
-
-def _check_temporary_files() -> None:
-    try:
-        tempfile.gettempdir()
-    except FileNotFoundError as error:
-        hint = "name a directory that can be written to: TMPDIR=/path doorman up"
-        raise Unusable("there is no directory for temporary files", hint) from error
-
-
-def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
-    if settings.clock_rate is None:
-        uvloop.run(work)
-        return
-    with asyncio.Runner(loop_factory=IdleLoop) as runner:  # it knows when nothing more happens, which uvloop does not
-        runner.run(work)
-
-
-def _allow_many_files() -> None:
-    """As many connections as the system allows a process: the usual limit is a user's, not a server's."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, FILES_MAX)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-async def _serve(
+async def run(
     settings: Settings, announce: Announce, scratch: Path, front: Front, port: int, initial: Sequence[Entry]
 ) -> None:
+    """Until SIGTERM or SIGINT. Raises `Unusable`."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(tell_in_one_line)
@@ -237,22 +187,6 @@ async def fill(store: Store, initial: Sequence[Entry]) -> None:
     for start in range(0, len(initial), ENTRIES_AT_ONCE):
         some = initial[start : start + ENTRIES_AT_ONCE]
         await store.commit_all([Write(entry.key, entry.value, ABSENT) for entry in some])
-
-
-def listen(address: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((address, port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        hint = "give an address of this machine with --bind-address, such as 127.0.0.1"
-        if error.errno in (errno.EADDRINUSE, errno.EACCES):
-            hint = "give another port with --secure-port, or 0 for a free one"
-        raise Unusable(f"cannot listen on {address}:{port}: {error.strerror}", hint) from error
-    return listener
 
 
 def _host(address: str) -> str:
