@@ -212,6 +212,8 @@ def _tracked(kind: Kind, doc: Document) -> Document:
 
 def _with_few_updates(entries: list[ManagedEntry]) -> list[ManagedEntry]:
     """The oldest Update entries beyond the limit become one."""
+    if len(entries) <= UPDATE_ENTRIES_MAX:
+        return entries
     updates = sorted((e for e in entries if e.manager.operation == "Update"), key=lambda e: e.time)
     surplus = len(updates) - UPDATE_ENTRIES_MAX
     if surplus <= 0:

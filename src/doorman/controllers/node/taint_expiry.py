@@ -45,7 +45,10 @@ SOURCES: Final = (Source("nodes", node_keys), Source(TAINT_RULES, rule_keys))
 
 def decide_expiry(node: Node, now: Instant) -> tuple[tuple[Action, ...], Instant | None]:
     """What to do now, and when to look again."""
-    records = read_records(node.metadata.annotations.get(ANNOTATION))
+    text = node.metadata.annotations.get(ANNOTATION)
+    if text is None or '"expires"' not in text:  # as in nearly all
+        return (), None
+    records = read_records(text)
     gone = expired_taints(node.spec.taints, records, now)
     if not gone:
         return (), next_expiry_or_none(records)

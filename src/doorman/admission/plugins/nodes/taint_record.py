@@ -10,7 +10,6 @@ from typing import Final
 
 from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, ClusterReader, Interest, requested_name
 from doorman.api.taints import Taint
-from doorman.api.views.meta import to_view
 from doorman.api.views.resource.devices import TAINT_RULES
 from doorman.base.clock import Instant
 from doorman.base.errors import invalid, invalid_object
@@ -21,8 +20,6 @@ INTERESTS: Final = (
     Interest(resource="nodes", operations=CREATE_AND_UPDATE),
     Interest(resource=TAINT_RULES, operations=CREATE_AND_UPDATE),
 )
-
-_TAINTS: Final = tuple[Taint, ...]
 
 
 class TaintRecorder:
@@ -38,10 +35,9 @@ class TaintRecorder:
         if raw == raw_before and written == known:
             return
         try:
-            taints, before = (to_view(found, _TAINTS) for found in (raw, raw_before))
             records = decide_records(
-                taints,
-                before,
+                [_taint(one) for one in raw],
+                [_taint(one) for one in raw_before],
                 written=written,
                 known=known,
                 user=attributes.user.name,
@@ -63,6 +59,16 @@ def _raw_taints(obj: Document) -> list[Document]:
     """Of a node, or the one of a rule."""
     spec = obj.get("spec") or {}
     return [spec["taint"]] if spec.get("taint") else spec.get("taints") or []
+
+
+def _taint(raw: Document) -> Taint:
+    """Of a clean document: its members are texts, if they are there."""
+    return Taint(
+        key=raw.get("key") or "",
+        value=raw.get("value") or "",
+        effect=raw.get("effect") or "",
+        time_added=raw.get("timeAdded") or "",
+    )
 
 
 def _annotate(obj: Document, text: str) -> None:
