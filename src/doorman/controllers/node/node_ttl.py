@@ -11,7 +11,7 @@ The more nodes there are, the longer, so that the API server is asked less. A no
 Keys: names of nodes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from doorman.api.views.nodes import Node
@@ -26,20 +26,12 @@ TTL_ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
 NODES_PER_SECOND: Final = 20
 BURST: Final = 30
 
-_STEPS: Final = ((0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, 0, 300))
+_STEPS: Final = ((0, 100, "0"), (90, 500, "15"), (450, 1000, "30"), (900, 2000, "60"), (1800, 0, "300"))
 """The fewest and the most nodes, and seconds. The last has no most."""
 
 
 def ttl_of(node: Node) -> str | None:
     return node.metadata.annotations.get(TTL_ANNOTATION)
-
-
-def node_keys(change: ObjectChange) -> Iterable[str]:
-    """A node that is gone counts too: fewer nodes may be another step."""
-    return (change.newest.metadata.name,)
-
-
-SOURCES: Final = (Source("nodes", node_keys),)
 
 
 def decide_step(step: int, nodes: int) -> int:
@@ -57,10 +49,10 @@ def decide_step(step: int, nodes: int) -> int:
 
 class NodeTtlController:
     name = NAME
-    sources = SOURCES
     workers = WORKERS
 
     def __init__(self, nodes: ListerOf[Node]) -> None:
+        self.sources: Sequence[Source] = (Source("nodes", self._keys),)
         self._nodes = nodes
         self._step = 0
         self._due: dict[str, Instant] = {}
@@ -73,7 +65,7 @@ class NodeTtlController:
 
     def reconcile(self, key: str, now: Instant) -> Result:
         self._step = decide_step(self._step, len(self._nodes))
-        node, seconds = self._nodes.get(key), str(_STEPS[self._step][2])
+        node, seconds = self._nodes.get(key), self._seconds
         due = self._due.pop(key, None)
         if node is None or ttl_of(node) == seconds:
             return DONE
@@ -84,6 +76,16 @@ class NodeTtlController:
             return Result(wakes=((key, due),))
         body = {"metadata": {"annotations": {TTL_ANNOTATION: seconds}}}
         return Result(actions=(Patch(resource="nodes", name=key, body=body),))
+
+    @property
+    def _seconds(self) -> str:
+        return _STEPS[self._step][2]
+
+    def _keys(self, change: ObjectChange) -> Iterable[str]:
+        """Who is not told, or told otherwise, and has no turn yet; who is gone, as there may be another step now."""
+        node, name = change.new, change.newest.metadata.name
+        is_settled = node is not None and (name in self._due or ttl_of(node) == self._seconds)
+        return () if is_settled else (name,)
 
     def _next_turn(self, now: Instant) -> Instant:
         """When the next node may be told: now, until so many were told at once."""

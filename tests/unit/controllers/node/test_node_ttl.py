@@ -11,7 +11,7 @@ from doorman.base.clock import VIRTUAL_START, Instant
 from doorman.client.actions import Patch
 from doorman.client.controller_contract import ObjectChange, Result
 from doorman.client.informer_cache import InformerCache
-from doorman.controllers.node.node_ttl import BURST, TTL_ANNOTATION, NodeTtlController, decide_step, node_keys
+from doorman.controllers.node.node_ttl import BURST, TTL_ANNOTATION, NodeTtlController, decide_step
 from support.cluster import Story, run_story
 
 
@@ -40,15 +40,22 @@ def test_step(step: int, nodes: int, expected: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "expected"),
     [
-        pytest.param(None, node("n"), id="new"),
-        pytest.param(node("n", "0"), None, id="gone"),
-        pytest.param(node("n", "0"), node("n", "0"), id="something-else"),
+        pytest.param(None, node("n"), ["n"], id="new"),
+        pytest.param(node("n", "0"), None, ["n"], id="gone"),
+        pytest.param(node("n", "0"), node("n", "0"), [], id="told"),
+        pytest.param(node("n", "15"), node("n", "15"), ["n"], id="told-otherwise"),
+        pytest.param(node("n", "0"), node("n"), ["n"], id="taken-off"),
     ],
 )
-def test_every_change_is_looked_at(old: Node | None, new: Node | None) -> None:
-    assert list(node_keys(ObjectChange("nodes", old, new))) == ["n"]
+def test_whom_a_change_concerns(old: Node | None, new: Node | None, expected: list[str]) -> None:
+    assert keys_of(NodeTtlController(InformerCache({})), old, new) == expected
+
+
+def keys_of(controller: NodeTtlController, old: Node | None, new: Node | None) -> list[str]:
+    (source,) = controller.sources
+    return list(source.keys(ObjectChange("nodes", old, new)))
 
 
 def patches(result: Result) -> Iterator[Any]:
@@ -86,6 +93,7 @@ def test_many_new_nodes_are_told_one_after_another() -> None:
     assert told == names[:BURST]
     assert woken == pytest.approx({"n030": 0.05, "n031": 0.1, "n032": 0.15}, abs=0.001)
     # One that changes meanwhile keeps its turn.
+    assert keys_of(controller, node("n032"), node("n032")) == []
     told, woken = told_and_woken(controller, ["n032"], VIRTUAL_START + 0.05)
     assert (told, woken) == ([], pytest.approx({"n032": 0.1}, abs=0.001))
     assert told_and_woken(controller, ["n030"], VIRTUAL_START + 0.05) == (["n030"], {})
