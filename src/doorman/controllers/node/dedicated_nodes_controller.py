@@ -52,7 +52,7 @@ class DedicatedNodesController:
     def __init__(self, nodes: ListerOf[Node], dedicated: ListerOf[DedicatedNodes]) -> None:
         self._nodes = nodes
         self._dedicated = dedicated
-        self.sources: Sequence[Source] = (Source("nodes", node_keys), Source(DEDICATED_NODES, self._all_nodes))
+        self.sources: Sequence[Source] = (Source("nodes", self._node_keys), Source(DEDICATED_NODES, self._all_nodes))
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
         return DONE
@@ -64,6 +64,12 @@ class DedicatedNodesController:
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:
         """The next change of the node is the next try."""
+
+    def _node_keys(self, change: ObjectChange) -> Iterable[str]:
+        """Where no nodes are dedicated, only those that show a taint of ours."""
+        if not self._dedicated and all(taint.key != TAINT_KEY for taint in change.newest.spec.taints):
+            return ()
+        return node_keys(change)
 
     def _all_nodes(self, _change: ObjectChange) -> Iterable[str]:
         return [node.metadata.name for node in self._nodes.list()]

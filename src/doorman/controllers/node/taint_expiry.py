@@ -22,6 +22,7 @@ from doorman.semantics.taints.taint_records import ANNOTATION, expired_taints, n
 
 NAME: Final = "taint-expiry-controller"
 WORKERS: Final = 4
+_EXPIRES: Final = '"expires"'
 
 
 def node_keys(change: ObjectChange) -> Iterable[str]:
@@ -33,11 +34,15 @@ def rule_keys(change: ObjectChange) -> Iterable[str]:
 
 
 def _has_new_records(change: ObjectChange) -> bool:
-    """Heartbeats wake nobody."""
+    """Heartbeats wake nobody, nor do records of which none says when a taint goes, as most."""
     if change.new is None:
         return False
     text = change.new.metadata.annotations.get(ANNOTATION)
-    return text is not None and (change.old is None or change.old.metadata.annotations.get(ANNOTATION) != text)
+    return (
+        text is not None
+        and _EXPIRES in text
+        and (change.old is None or change.old.metadata.annotations.get(ANNOTATION) != text)
+    )
 
 
 SOURCES: Final = (Source("nodes", node_keys), Source(TAINT_RULES, rule_keys))
@@ -45,10 +50,7 @@ SOURCES: Final = (Source("nodes", node_keys), Source(TAINT_RULES, rule_keys))
 
 def decide_expiry(node: Node, now: Instant) -> tuple[tuple[Action, ...], Instant | None]:
     """What to do now, and when to look again."""
-    text = node.metadata.annotations.get(ANNOTATION)
-    if text is None or '"expires"' not in text:  # as in nearly all
-        return (), None
-    records = read_records(text)
+    records = read_records(node.metadata.annotations.get(ANNOTATION))
     gone = expired_taints(node.spec.taints, records, now)
     if not gone:
         return (), next_expiry_or_none(records)

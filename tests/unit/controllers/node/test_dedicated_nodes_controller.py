@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from doorman.api.views.doorman_dev import DedicatedNodes
 from doorman.api.views.nodes import Node
@@ -52,3 +53,19 @@ def test_heartbeats_wake_nobody() -> None:
     assert list(node_keys(ObjectChange("nodes", node(), node()))) == []
     assert list(node_keys(ObjectChange("nodes", node(), node(team="ml")))) == ["n"]
     assert list(node_keys(ObjectChange("nodes", node(), None))) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "is_any_dedicated", "expected"),
+    [
+        pytest.param(node(OTHER), False, [], id="nothing-of-ours"),
+        pytest.param(node(OTHER, OWN), False, ["n"], id="left-behind"),
+        pytest.param(node(OTHER), True, ["n"], id="some-are-dedicated"),
+    ],
+)
+def test_whom_a_change_concerns(found: Node, is_any_dedicated: bool, expected: list[str]) -> None:
+    dedicated: InformerCache[DedicatedNodes] = InformerCache()
+    if is_any_dedicated:
+        dedicated.put("ml", msgspec.convert({"metadata": {"name": "ml"}}, DedicatedNodes))
+    source = DedicatedNodesController(InformerCache(), dedicated).sources[0]
+    assert list(source.keys(ObjectChange("nodes", None, found))) == expected

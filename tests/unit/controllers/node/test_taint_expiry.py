@@ -56,8 +56,14 @@ def test_node_that_is_gone_asks_for_nothing() -> None:
 def test_only_changed_records_wake_it() -> None:
     assert list(node_keys(ObjectChange("nodes", None, node()))) == ["nodes/n"]
     assert list(node_keys(ObjectChange("nodes", node(), node(version="8")))) == []
-    assert list(node_keys(ObjectChange("nodes", node(), node("[]")))) == ["nodes/n"]
+    later = '[{"key":"a","effect":"NoSchedule","expires":"1970-01-01T00:02:00Z"}]'
+    assert list(node_keys(ObjectChange("nodes", node(), node(later)))) == ["nodes/n"]
     assert list(node_keys(ObjectChange("nodes", node(), None))) == []
+
+
+def test_records_without_an_expiry_wake_nobody() -> None:
+    assert list(node_keys(ObjectChange("nodes", None, node('[{"key":"a","effect":"NoSchedule"}]')))) == []
+    assert list(node_keys(ObjectChange("nodes", node(), node("[]")))) == []
 
 
 def test_rule_goes_as_a_whole_and_only_in_the_version_that_was_seen() -> None:
