@@ -7,6 +7,7 @@ nobody knows then. What was on its way when a connection is cut arrives when it 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -208,8 +209,8 @@ class SimStream:
             self._link.expect_keepalive()
         self._link.carry(lambda: member.do(lambda: self._hear(told)) if member.is_alive else self.lose(NOBODY))
 
-    async def rest(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+    def paused(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def read(self) -> list[bytes]:
         while not self._arrived:

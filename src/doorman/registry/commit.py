@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from doorman.api.kinds import Kind
+from doorman.api.well_known import EVENTS, LEASES, PODS
 from doorman.base.bounds import STORED_BYTES_MAX
 from doorman.base.errors import ApiError, stale
 from doorman.base.json_types import Document
@@ -21,6 +22,12 @@ from doorman.registry.write_target import WriteTarget
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, StoreEvent, Write
 
 TRIES_MAX: Final = 100
+
+ANSWERED_WHEN_WRITTEN: Final = frozenset((PODS, "nodes", EVENTS, LEASES))
+"""Who writes one of these from outside to a store that is shared is answered when it is there, as by kube-apiserver,
+and not when it is published here as well: whoever reads waits for that himself, and what admission looks up of them is
+the newest in any case. Of other kinds lists are kept that decide what becomes of the next request.
+"""
 
 FollowUp = Callable[[], Awaitable[None] | None]
 """Something that is done when it is known what became of a proposal."""
@@ -107,6 +114,8 @@ class Committer:
                 continue
             if not isinstance(proposed, Proposed):
                 return proposed
+            if self._is_shared and caller.sent is not None and kind.storage in ANSWERED_WHEN_WRITTEN:
+                is_waited_for = False
             try:
                 return await self._write(kind, proposed, caller, is_waited_for=is_waited_for)
             except Conflict as conflict:

@@ -141,12 +141,15 @@ class KeyIndex:
         self._wakers.clear()
 
     def _forget(self) -> None:
-        history = self._history
-        while len(history) > self._history_events_max or self._history_bytes > self._history_bytes_max:
+        history, kept_bytes, bytes_max = self._history, self._history_bytes, self._history_bytes_max
+        count, gone = len(history), None
+        while count > self._history_events_max or kept_bytes > bytes_max:
             gone = history.popleft()
+            count -= 1
             if gone.entry is not None:
-                self._history_bytes -= len(gone.entry.value)
-            self.oldest = gone.revision
+                kept_bytes -= len(gone.entry.value)
+        if gone is not None:
+            self.oldest, self._history_bytes = gone.revision, kept_bytes
 
 
 class KeyIndexReader:
@@ -173,6 +176,9 @@ class KeyIndexReader:
 
     async def catch_up(self) -> None:
         """Nobody else writes."""
+
+    def let_lag(self, unless: Callable[[], bool]) -> None:
+        """There are no others."""
 
     async def refresh(self, key: str) -> Entry | None:
         return self.peek(key)

@@ -226,3 +226,45 @@ async def test_value_that_others_always_write_first_is_given_up() -> None:
     with pytest.raises(ApiError, match="all the time"):
         await swap(store, "ranges/r", None, decide)
     assert tries == TRIES_MAX
+
+
+class _SharedStore(MemoryStore):
+    """Notes which writes were waited for until they were published."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited_for: list[bool] = []
+
+    @property
+    def is_shared(self) -> bool:
+        return True
+
+    async def commit(self, write: Write) -> StoreEvent:
+        self.waited_for.append(True)
+        return await super().commit(write)
+
+    async def take(self, write: Write) -> StoreEvent:
+        self.waited_for.append(False)
+        return await super().commit(write)
+
+
+@pytest.mark.parametrize(
+    ("resource", "sent", "is_waited_for"),
+    [
+        pytest.param("pods", ("application/json", "", b"{}"), False, id="pod-of-a-client"),
+        pytest.param("nodes", ("application/json", "", b"{}"), False, id="node-of-a-client"),
+        pytest.param("namespaces", ("application/json", "", b"{}"), True, id="what-requests-are-decided-by"),
+        pytest.param("pods", None, True, id="pod-of-a-component"),
+    ],
+)
+async def test_client_of_a_shared_store_is_answered_when_it_is_written(
+    resource: str, sent: tuple[str, str, bytes] | None, is_waited_for: bool
+) -> None:
+    store = _SharedStore()
+    kind = builtin_kinds().named(resource)
+
+    async def propose() -> Proposed:
+        return Proposed(f"{resource}/a", b"1", ABSENT)
+
+    await Committer(store).commit(kind, "a", propose, Caller(user=User(name="u"), sent=sent))
+    assert store.waited_for == [is_waited_for]

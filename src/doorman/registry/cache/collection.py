@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sortedcontainers import SortedDict
 
+from doorman.api.well_known import PODS
 from doorman.base.reader_faults import ReaderFaults
 from doorman.registry.cache.past_views import PastViews
 from doorman.registry.cache.pod_views import PodViews
@@ -77,14 +78,23 @@ class Collection:
         """The revision of the newest change, or the oldest revision kept. Every write asks several kinds for it."""
         self._streams: dict[int, Stream] = {}
         self._pinned: dict[tuple[str, str], dict[int, Stream]] = {}
-        self._by_node: dict[str, dict[str, Stored]] | None = {} if storage == "pods" else None
+        self._lagging: set[int] = set()
+        """Of the streams, those that need not be told at once."""
+        self._is_placed = storage == PODS
+        """Its objects are on nodes."""
+        self._by_node: dict[str, dict[str, Stored]] | None = None
+        """Made when it is first asked for."""
         self._pod_views = PodViews()
-        if self._by_node is not None:
+        if self._is_placed:
             self.decoder = self._pod_views.decode
 
     @property
     def stream_count(self) -> int:
         return sum(1 for _ in self._all_streams())
+
+    @property
+    def is_followed_closely(self) -> bool:
+        return bool(self._pinned) or len(self._streams) > len(self._lagging)
 
     def get(self, key: str) -> Stored | None:
         found: Stored | None = self.objects.get(key)
@@ -164,10 +174,13 @@ class Collection:
         else:
             self._faults.caught(reader, error, key=f"{self.storage}/{stored.key}", revision=stored.revision)
 
-    def follow(self, selection: Selection, after: int | None, *, reader: str = "watch") -> Stream:
+    def follow(
+        self, selection: Selection, after: int | None, *, reader: str = "watch", may_lag: bool = False
+    ) -> Stream:
         """A stream of what changes from now on, begun with the kept changes after `after`.
 
-        `reader` is whose faults they are should it not be able to take an event.
+        `reader` is whose faults they are should it not be able to take an event. One that may lag does not hurry a
+        store to which others write.
         """
         stream = Stream(selection, self, reader)
         for change in self.changes_after(after) if after is not None else ():
@@ -175,10 +188,13 @@ class Collection:
             if type_ is not None:
                 stream.offer(event_of(change, type_))
         self._place(stream)[id(stream)] = stream
+        if may_lag:
+            self._lagging.add(id(stream))
         return stream
 
     def remove(self, stream: Stream) -> None:
         self._place(stream).pop(id(stream), None)
+        self._lagging.discard(id(stream))
         self._pinned = {pin: place for pin, place in self._pinned.items() if place}
 
     def close_streams(self) -> None:
@@ -223,11 +239,11 @@ class Collection:
         it may be anything: others write to the store. A pod's version that is overtaken, such as one that is marked
         for its eviction before it is deleted, is passed on in bytes, if they are JSON: informers are told of the next.
         """
-        if self._by_node is not None and is_overtaken and old is not None:
+        if self._is_placed and is_overtaken and old is not None:
             if is_doubtful:
                 new.check_syntax()
             new.base = old.base or old
-        elif self._by_node is not None:
+        elif self._is_placed and (self._streams or self._pinned or self._by_node is not None):
             _ = new.view_after(old, self._pod_views) if old is not None else new.view
         elif self._streams:
             _ = new.view
@@ -237,14 +253,15 @@ class Collection:
     def load(self, stored: Stored) -> None:
         """An object that was there before this process: no change to anybody."""
         try:
-            node = stored.view.spec.node_name if self._by_node is not None else ""
+            if self._is_placed:
+                _ = stored.view
             stored.check()
         except Unreadable as error:
             self.set_aside(stored, error)
             return
         self.objects[stored.key] = stored
         if self._by_node is not None:
-            self._by_node.setdefault(node, {})[stored.key] = stored
+            self._by_node.setdefault(stored.view.spec.node_name, {})[stored.key] = stored
 
     def set_aside(self, stored: Stored, error: Unreadable) -> None:
         self.aside[stored.key] = stored
@@ -256,8 +273,7 @@ class Collection:
         self.aside.clear()
         self._changes.clear()
         self.changes_bytes = 0
-        if self._by_node is not None:
-            self._by_node.clear()
+        self._by_node = None
         self.oldest = self.last_change = self.loaded = revision
 
     def _candidates(self, selection: Selection, after: str, undone: Mapping[str, Stored | None]) -> Iterable[Stored]:
@@ -268,8 +284,8 @@ class Collection:
                 found = self.get(f"{selection.namespace}/{name}" if selection.namespace else name)
                 return [found] if found is not None else []
             node = selection.pin("spec.nodeName")
-            if node is not None and self._by_node is not None:
-                filed = self._by_node.get(node, {})
+            if node is not None and self._is_placed:
+                filed = self._filed_by_node().get(node, {})
                 return [filed[key] for key in sorted(filed)]
         return self._in_range(selection.namespace, after, undone)
 
@@ -301,6 +317,13 @@ class Collection:
     def _is_namespaced(self) -> bool:
         return bool(self.objects) and "/" in self.objects.peekitem(0)[0]
 
+    def _filed_by_node(self) -> dict[str, dict[str, Stored]]:
+        if self._by_node is None:
+            self._by_node = {}
+            for stored in self.objects.values():
+                self._by_node.setdefault(stored.view.spec.node_name, {})[stored.key] = stored
+        return self._by_node
+
     def _refile(self, change: CacheChange) -> None:
         assert self._by_node is not None
         old, new = change.old, change.new
@@ -321,7 +344,7 @@ class Collection:
     def _place(self, stream: Stream) -> dict[int, Stream]:
         for field in PINNED_FIELDS:
             value = stream.selection.pin(field)
-            if value is not None and (field != "spec.nodeName" or self._by_node is not None):
+            if value is not None and (field != "spec.nodeName" or self._is_placed):
                 return self._pinned.setdefault((field, value), {})
         return self._streams
 
@@ -352,7 +375,7 @@ class Collection:
         stored = change.new or change.old
         assert stored is not None
         pins = [("metadata.name", stored.name)]
-        if self._by_node is not None:
+        if self._is_placed:
             nodes = dict.fromkeys(s.view.spec.node_name for s in (change.old, change.new) if s is not None)
             pins += [("spec.nodeName", node) for node in nodes]
         return [self._pinned[pin] for pin in pins if pin in self._pinned]

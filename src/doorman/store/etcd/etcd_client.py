@@ -7,6 +7,7 @@ that finds nobody there, moves on to the next: spread over all members, one that
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from doorman.store.etcd.etcd_messages import MESSAGES, swap_request
@@ -256,9 +257,9 @@ class Watching:
     def ask_for_progress(self) -> None:
         self._stream.write(_PROGRESS_REQUEST)
 
-    async def rest(self, seconds: float) -> None:
+    def paused(self) -> AbstractContextManager[None]:
         """What comes meanwhile is told together."""
-        await self._stream.rest(seconds)
+        return self._stream.paused()
 
 
 _read_watch: Final = MESSAGES["WatchResponse"].FromString

@@ -6,7 +6,8 @@ while, which doubles. A call that was not answered may have been done, unless th
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -217,13 +218,14 @@ class GrpcStream:
         messages, self._messages = self._messages, []
         return messages
 
-    async def rest(self, seconds: float) -> None:
+    @contextmanager
+    def paused(self) -> Iterator[None]:
         """Nothing is read for a moment: what comes in small pieces is then read together. For who has the connection
         to himself.
         """
         self._connection.pause_reading()
         try:
-            await asyncio.sleep(seconds)
+            yield
         finally:
             self._connection.resume_reading()
 

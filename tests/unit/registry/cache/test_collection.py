@@ -83,3 +83,36 @@ def test_version_that_is_overtaken_must_be_json_where_others_write(pods: Collect
     assert odd.base is before, "what follows it is compared with the last that somebody looked at"
     with pytest.raises(Unreadable):
         pods.check(odd, before, is_doubtful=True)
+
+
+def test_collection_is_followed_closely_by_those_who_may_not_lag(pods: Collection) -> None:
+    assert not pods.is_followed_closely
+    lagging = pods.follow(Selection(storage="pods"), None, may_lag=True)
+    assert not pods.is_followed_closely
+    on_a_node = pods.follow(Selection(storage="pods", fields=(FieldTerm("spec.nodeName", "n1", True),)), None)
+    assert pods.is_followed_closely
+    on_a_node.close()
+    lagging.close()
+    prompt = pods.follow(Selection(storage="pods"), None)
+    assert pods.is_followed_closely
+    prompt.close()
+    assert not pods.is_followed_closely
+
+
+def test_pods_that_nobody_looks_at_are_checked_and_keep_no_view(pods: Collection) -> None:
+    """They are still found by their node, whenever that is asked first."""
+    new = stored("a/x", 4, "n3")
+    pods.check(new, pods.get("a/x"), is_doubtful=True)
+    pods.apply(CacheChange(4, pods.get("a/x"), new))
+    assert new._view is None
+    damaged = Stored(Entry("pods/a/w", b'"name":1}', 5, 5), "a/w", DECODE)
+    with pytest.raises(Unreadable):
+        pods.check(damaged, None, is_doubtful=True)
+    on_third = Selection(storage="pods", fields=(FieldTerm("spec.nodeName", "n3", True),))
+    assert keys(pods.select(on_third)) == ["a/x"]
+    following = stored("a/x", 6, "n4")
+    pods.check(following, pods.get("a/x"), is_doubtful=True)
+    pods.apply(CacheChange(6, pods.get("a/x"), following))
+    assert keys(pods.select(on_third)) == []
+    pods.clear(6)
+    assert keys(pods.select(on_third)) == []
