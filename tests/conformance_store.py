@@ -67,6 +67,24 @@ class StoreSuite:
             events, key=lambda event: event.key
         )
 
+    async def test_writes_beside_another_are_taken_with_it_or_none_is(self, store: Store) -> None:
+        there = await store.commit(Write("pods/a", b"1", ABSENT))
+        event = await store.commit_with(Write("pods/b", b"2", ABSENT), [Write("pods/a", b"2", there.revision)])
+        assert (event.key, event.entry) == ("pods/b", store.peek("pods/b"))
+        beside = store.peek("pods/a")
+        assert beside is not None
+        assert (beside.value, beside.created) == (b"2", there.revision)
+        assert {one.key for one in store.events_after(there.revision)} == {"pods/a", "pods/b"}
+        revision = store.revision
+        with pytest.raises(Conflict) as overtaken:
+            await store.commit_with(Write("pods/c", b"3", ABSENT), [Write("pods/a", b"3", there.revision)])
+        assert overtaken.value.key == "pods/a"
+        with pytest.raises(Conflict) as lost:
+            await store.commit_with(Write("pods/b", b"3", ABSENT), [Write("pods/a", b"3", beside.revision)])
+        assert (lost.value.key, lost.value.current) == ("pods/b", event.entry)
+        assert store.revision == revision
+        assert store.peek("pods/c") is None
+
     async def test_wakers_are_called_when_events_can_be_read(self, store: Store) -> None:
         seen: list[int] = []
         store.add_waker(lambda: seen.append(store.revision))

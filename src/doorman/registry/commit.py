@@ -17,6 +17,7 @@ from doorman.registry.cache.object_reader import object_key
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
+from doorman.registry.kinds.quota_claims import QuotaClaim
 from doorman.registry.object_size import bounded
 from doorman.registry.write_target import WriteTarget
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, StoreEvent, Write
@@ -45,6 +46,8 @@ class ProposedObject(msgspec.Struct, frozen=True, gc=False):
     after_commit: FollowUp | None = None
     is_bounded: bool = True
     """It is known to be small enough."""
+    claim: QuotaClaim | None = None
+    """On room in quotas that others give out as well."""
 
 
 class Proposed(msgspec.Struct, frozen=True, gc=False):
@@ -62,6 +65,8 @@ class Proposed(msgspec.Struct, frozen=True, gc=False):
     """Gives back what the object had and has no longer."""
     shown_first: bytes | None = None
     """Of an object that is deleted: how watchers see it before that."""
+    claim: QuotaClaim | None = None
+    """Made last, for what is to be written with it."""
     before_last: Callable[[], None] | None = None
     """Called between that and the deletion; raises when it is not to be done any more."""
 
@@ -119,6 +124,9 @@ class Committer:
             try:
                 return await self._write(kind, proposed, caller, is_waited_for=is_waited_for)
             except Conflict as conflict:
+                if conflict.key != proposed.key:
+                    await self._store.catch_up()  # somebody has taken room in the same quota
+                    continue
                 try:
                     on_conflict(conflict)
                 except ApiError:
@@ -143,7 +151,11 @@ class Committer:
                 if proposed.before_last is not None:
                     proposed.before_last()
             write = Write(proposed.key, value, expected)
-            event = await (self._store.commit if is_waited_for else self._store.take)(write)
+            if proposed.claim is not None:
+                async with proposed.claim() as beside:
+                    event = await self._store.commit_with(write, beside)
+            else:
+                event = await (self._store.commit if is_waited_for else self._store.take)(write)
         except (ApiError, Conflict) as error:
             if not (is_sent and _is_outcome_unknown(error)):
                 await _done(proposed.on_abort)

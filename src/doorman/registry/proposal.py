@@ -30,6 +30,7 @@ from doorman.registry.commit import ProposedObject
 from doorman.registry.deletion import is_finally_gone
 from doorman.registry.fastpath.create_cache import CachedNewObject, CreateCache, RecordedReads
 from doorman.registry.kind_rules import KindRules, Unchanged
+from doorman.registry.kinds.quota_claims import QuotaClaim, QuotaClaims, QuotaUsed
 from doorman.registry.object_identity import check_identity, check_part_uid, drop_repeated_owners, settle_namespace
 from doorman.registry.object_size import kept_within_bounds
 from doorman.registry.strategies import strategy_of
@@ -69,8 +70,10 @@ class Proposer:
         create_cache: CreateCache,
         allocators: Mapping[str, KindAllocator],
         clock: Clock,
+        quota_claims: QuotaClaims | None,
     ) -> None:
-        """`allocators` are by the storage of kinds."""
+        """`allocators` are by the storage of kinds; `quota_claims` are made where others give out room as well."""
+        self._quota_claims = quota_claims
         self._cluster = cluster
         self._admission = admission
         self._rules = rules
@@ -134,15 +137,15 @@ class Proposer:
         is_remote = self._admission.is_remote(attributes)
         await self._admission.validate(attributes, now, is_remote=is_remote, cluster=new.cluster)
         value = await self._kept(kind, doc, caller, new.weight_bytes)
-        self._admission.limit(attributes, now, new.cluster)
-        if new.cache_key is not None and new.reads is not None:
+        claim = self._limited(attributes, now, new.cluster)
+        if new.cache_key is not None and new.reads is not None and claim is None:
             warned = attributes.warnings[new.warnings_before :]
             self._create_cache.remember(kind, new.cache_key, doc, new.reads, attributes, warned)
         allocator = self._allocators.get(kind.storage)
         if allocator is not None:
-            return await _allocated(allocator, doc, None, caller)
+            return await _allocated(allocator, doc, None, caller, claim)
         undo = strategy_of(kind).undo_create
-        return ProposedObject(value, doc, on_abort=None if undo is None else partial(undo, doc))
+        return ProposedObject(value, doc, on_abort=None if undo is None else partial(undo, doc), claim=claim)
 
     def owners(self, kind: Kind, doc: Document, caller: Caller) -> Document:
         """Who would own which field of a review, as a part of its metadata."""
@@ -195,11 +198,24 @@ class Proposer:
         attributes.obj = new if part is None else part.show(new)
         await self._admission.validate(attributes, now, is_remote=is_remote)
         value = await self._kept(kind, new, caller, weight)
-        self._admission.limit(attributes, now)
+        claim = self._limited(attributes, now, self._cluster)
         allocator = self._allocators.get(kind.storage)
         if allocator is not None and not subresource and not is_finally_gone(kind, new):
-            return await _allocated(allocator, new, old, caller)
-        return ProposedObject(value, new)
+            return await _allocated(allocator, new, old, caller, claim)
+        return ProposedObject(value, new, claim=claim)
+
+    def _limited(self, attributes: Attributes, now: Instant, cluster: ClusterReader) -> QuotaClaim | None:
+        """Whether there is room for it is found out at once or, where others give out the same room, with the write."""
+        claims, namespace = self._quota_claims, attributes.namespace
+        if claims is None or attributes.dry_run or not claims.has_quotas(namespace):
+            self._admission.limit(attributes, now, cluster)
+            return None
+
+        def limit() -> QuotaUsed:
+            self._admission.limit(attributes, now, cluster)
+            return attributes.quota_used
+
+        return partial(claims.claim, namespace, limit)
 
     async def _kept(self, kind: Kind, doc: Document, caller: Caller, weight_bytes: int) -> bytes:
         """The bytes to be stored. Before there is known to be room for them: nobody is waited for after that."""
@@ -230,9 +246,12 @@ class Proposer:
         self._admission.mutate(attributes, now)
 
 
-async def _allocated(allocator: KindAllocator, new: Document, old: Document | None, caller: Caller) -> ProposedObject:
+async def _allocated(
+    allocator: KindAllocator, new: Document, old: Document | None, caller: Caller, claim: QuotaClaim | None
+) -> ProposedObject:
     assigned = await allocator.assign(new, old, is_dry_run=caller.dry_run)
-    return ProposedObject(to_kept_bytes(new), new, assigned.on_abort, assigned.after_commit, is_bounded=False)
+    on_abort, after_commit = assigned.on_abort, assigned.after_commit
+    return ProposedObject(to_kept_bytes(new), new, on_abort, after_commit, is_bounded=False, claim=claim)
 
 
 def _warned(kind: Kind, doc: Document, old: Document | None) -> list[str]:

@@ -40,6 +40,7 @@ from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
 from doorman.registry.fastpath.short_patches import ShortPatches
 from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
+from doorman.registry.kinds.quota_claims import QuotaClaims
 from doorman.registry.kinds.service_allocators import RANGES, ServiceAllocators
 from doorman.registry.kinds.service_claims import ServiceClaims
 from doorman.registry.proposal import AdmittedNewObject, Proposer
@@ -89,7 +90,8 @@ class Registry:
         rules = KindRules(schema, kinds, comparison_operators=comparison_operators)
         self._create_cache = CreateCache(self.cluster, names.suffix, rules.before_create, is_on=takes_shortcuts)
         phases = AdmissionPhases(admission, webhooks, self.cluster, EquivalentResourceMapper(kinds, self.versions))
-        self.proposer = Proposer(self.cluster, phases, rules, self._create_cache, self._allocators, clock)
+        quota_claims = QuotaClaims(store, cache) if store.is_shared else None
+        self.proposer = Proposer(self.cluster, phases, rules, self._create_cache, self._allocators, clock, quota_claims)
         self.short_patches = ShortPatches(store, cache, self._committer, self.shortcuts, rules.managed.walker, clock)
         self._deleter = Deleter(
             store,
@@ -174,7 +176,7 @@ class Registry:
                 # Of another document: this one is wanted again should the name be taken.
                 doc = unstored(value, "", 0).document()
                 value, is_bounded = await self._in_stored_version(kind, doc), False
-            return Proposed(key, value, ABSENT, proposed.on_abort, is_bounded)
+            return Proposed(key, value, ABSENT, proposed.on_abort, is_bounded, claim=proposed.claim)
 
         def on_conflict(conflict: Conflict) -> None:
             nonlocal tries
@@ -230,7 +232,8 @@ class Registry:
             value, is_bounded = proposed.value, proposed.is_bounded
             if kind.stored_version:
                 value, is_bounded = await self._in_stored_version(kind, proposed.doc), False
-            return Proposed(entry.key, value, entry.revision, proposed.on_abort, is_bounded, proposed.after_commit)
+            on_abort, after_commit = proposed.on_abort, proposed.after_commit
+            return Proposed(entry.key, value, entry.revision, on_abort, is_bounded, after_commit, claim=proposed.claim)
 
         result = await self._committer.commit(kind, target.name, propose, caller, key=target.store_key)
         if isinstance(result, UpdateResult):

@@ -23,6 +23,9 @@ class MemoryStore(KeyIndexReader):
         self._index.publish(events)
         return events
 
+    async def commit_with(self, write: Write, beside: Sequence[Write]) -> StoreEvent:
+        return (await self.commit_all((write, *beside)))[0]
+
     async def close(self) -> None:
         """Whoever followed hears no more; what was written can be opened again."""
         self._index.forget_wakers()

@@ -133,6 +133,9 @@ class SqliteStore(KeyIndexReader):
             await self._until_durable(self._gathering)
         return events
 
+    async def commit_with(self, write: Write, beside: Sequence[Write]) -> StoreEvent:
+        return (await self.commit_all((write, *beside)))[0]
+
     def _join(self, events: Sequence[StoreEvent]) -> None:
         """Add to the group that gathers; it is written when its turn comes."""
         group = self._gathering

@@ -51,6 +51,7 @@ class Conflict(StoreError):
 
     def __init__(self, key: str, expected: int, current: Entry | None) -> None:
         super().__init__(f"{key}: expected revision {expected}, found {current.revision if current else ABSENT}")
+        self.key = key
         self.current = current
 
 
@@ -152,8 +153,16 @@ class Store(Protocol):
         """
         ...
 
+    async def commit_with(self, write: Write, beside: Sequence[Write]) -> StoreEvent:
+        """`commit`, of writes of different keys: either all are taken, at once also where others write, or `Conflict`
+        is raised and none is.
+        """
+        ...
+
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[StoreEvent]:
-        """Writes of different keys, together: either all are taken, or `Conflict` is raised and none is."""
+        """Writes of different keys, together. Where nobody else writes either all are taken, or `Conflict` is raised
+        and none is.
+        """
         ...
 
     async def close(self) -> None: ...

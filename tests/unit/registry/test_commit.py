@@ -1,5 +1,8 @@
 """The one compare-and-swap loop."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
 import pytest
 
 from doorman.api.identity import User
@@ -268,3 +271,32 @@ async def test_client_of_a_shared_store_is_answered_when_it_is_written(
 
     await Committer(store).commit(kind, "a", propose, Caller(user=User(name="u"), sent=sent))
     assert store.waited_for == [is_waited_for]
+
+
+async def test_what_is_claimed_is_written_with_it_and_proposed_again_when_somebody_else_claimed() -> None:
+    store = MemoryStore()
+    quota = (await store.commit(Write("resourcequotas/ns/q", b"0", ABSENT))).revision
+    undone: list[str] = []
+    claimed: list[int] = []
+
+    @asynccontextmanager
+    async def claim() -> AsyncIterator[Sequence[Write]]:
+        entry = store.peek("resourcequotas/ns/q")
+        assert entry is not None
+        if not claimed:
+            await store.commit(Write(entry.key, b"another's", entry.revision))
+        claimed.append(entry.revision)
+        yield [Write(entry.key, b"mine", entry.revision)]
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"x", ABSENT, lambda: undone.append("undone"), claim=claim)
+
+    def lost(conflict: Conflict) -> None:
+        raise AssertionError("nobody wrote the object")
+
+    await Committer(store).commit(KIND, "a", propose, CALLER, on_conflict=lost)
+    assert claimed == [quota, quota + 1]
+    assert undone == ["undone"]
+    written = store.peek("resourcequotas/ns/q")
+    assert written is not None
+    assert (written.value, revision_of(store) > ABSENT) == (b"mine", True)

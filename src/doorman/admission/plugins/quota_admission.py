@@ -182,6 +182,8 @@ def _check(quota: Concerned, wanted: Amounts, attributes: Attributes, cluster: C
         allowed = ",".join(f"{name}={quota.hard[name]}" for name in over)
         why = f"exceeded quota: {quota.name}, requested: {asked}, used: {taken}, limited: {allowed}"
         raise refusal(attributes, why)
+    together = {**used, **{name: used.get(name, Fraction(0)) + wanted[name] for name in counted}}
+    attributes.quota_used[quota.name] = {name: amount_text(name, together) for name in counted}
 
 
 def total_in_scope(cluster: ClusterReader, resource: str, namespace: str, requirements: Requirements) -> Amounts:

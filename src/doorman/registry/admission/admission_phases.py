@@ -82,6 +82,7 @@ class AdmissionPhases:
 
     def limit(self, attributes: Attributes, now: Instant, cluster: ClusterReader | None = None) -> None:
         """Whether there is room for it. Last: nobody is waited for between this and the write."""
+        attributes.quota_used = {}
         self._chain.limit(attributes, cluster or self._cluster, now)
 
     async def admit(self, attributes: Attributes, now: Instant) -> None:

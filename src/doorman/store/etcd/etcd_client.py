@@ -101,11 +101,19 @@ class EtcdClient:
         request = MESSAGES["RangeRequest"](key=key, range_end=end, min_mod_revision=revision + 1, keys_only=True)
         return await self._repeated("KV/Range", request.SerializeToString(), "RangeResponse", LOAD_SECONDS_MAX)
 
-    async def swap(self, key: bytes, value: bytes | None, expected: int, lease: int = 0) -> ProtoMessage:
+    async def swap(
+        self,
+        key: bytes,
+        value: bytes | None,
+        expected: int,
+        lease: int = 0,
+        beside: Sequence[tuple[bytes, bytes, int]] = (),
+    ) -> ProtoMessage:
         """Put, or delete, if the key is at that revision; else the answer has what is there. Asked once: a call that
-        fails undecided may have been done.
+        fails undecided may have been done. What is beside, keys with values and revisions, is put if all are at theirs.
         """
-        return await self._once("KV/Txn", swap_request(key, value, expected, lease), "TxnResponse", CALL_SECONDS_MAX)
+        request = swap_request(key, value, expected, lease, beside)
+        return await self._once("KV/Txn", request, "TxnResponse", CALL_SECONDS_MAX)
 
     async def transact(self, request: ProtoMessage) -> ProtoMessage:
         return await self._once("KV/Txn", request.SerializeToString(), "TxnResponse", CALL_SECONDS_MAX)

@@ -4,7 +4,7 @@ Declared here instead of generated: it is a page, and nothing has to be compiled
 nobody here asks for; protobuf passes over it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -87,22 +87,37 @@ MESSAGES: Final[Mapping[str, Any]] = _classes()
 """Message classes by name, made of the declarations: no type checker can know their members."""
 
 
-def swap_request(key: bytes, value: bytes | None, expected: int, lease: int) -> bytes:
+def swap_request(
+    key: bytes, value: bytes | None, expected: int, lease: int, beside: Sequence[tuple[bytes, bytes, int]] = ()
+) -> bytes:
     """A TxnRequest, encoded: if the key is at that revision put it, or delete it, else read it. Every write is one of
     these; put together of its parts it takes a third of the time that message objects take. A part begins with its
-    number times eight and 2 (a length follows) or 0 (a number does).
+    number times eight and 2 (a length follows) or 0 (a number does). What is beside is compared and put as well.
     """
     named = _sized(key) + key
-    compare = b"\x10%c\x1a%s\x30%s" % (BY_MOD_REVISION, named, _varint(expected))
+    compare, write = _compare(named, expected), _write(named, value, lease)
+    read = b"\x0a%s\x0a%s\x18\x01" % (_varint(len(named) + 3), named)
+    for other, content, revision in beside:
+        named = _sized(other) + other
+        compare += _compare(named, revision)
+        write += _write(named, content, 0)
+    return b"%s%s\x1a%s%s" % (compare, write, _sized(read), read)
+
+
+def _compare(named: bytes, expected: int) -> bytes:
+    one = b"\x10%c\x1a%s\x30%s" % (BY_MOD_REVISION, named, _varint(expected))
+    return b"\x0a%s%s" % (_sized(one), one)
+
+
+def _write(named: bytes, value: bytes | None, lease: int) -> bytes:
     if value is None:
-        write = b"\x1a%s\x0a%s" % (_varint(len(named) + 1), named)
+        one = b"\x1a%s\x0a%s" % (_varint(len(named) + 1), named)
     else:
         put = b"\x0a%s\x12%s%s" % (named, _sized(value), value)
         if lease:
             put += b"\x18" + _varint(lease)
-        write = b"\x12%s%s" % (_sized(put), put)
-    read = b"\x0a%s\x0a%s\x18\x01" % (_varint(len(named) + 3), named)
-    return b"\x0a%s%s\x12%s%s\x1a%s%s" % (_sized(compare), compare, _sized(write), write, _sized(read), read)
+        one = b"\x12%s%s" % (_sized(put), put)
+    return b"\x12%s%s" % (_sized(one), one)
 
 
 def _sized(content: bytes) -> bytes:

@@ -31,10 +31,13 @@ CREATED_SECONDS_MAX: Final = 5.0
 class _UnderWay:
     """A write that etcd has not answered: the watch may bring it first."""
 
-    __slots__ = ("done", "epoch", "outcome", "value", "write")
+    __slots__ = ("beside", "done", "epoch", "outcome", "value", "write")
 
-    def __init__(self, write: Write, value: bytes | None, done: "asyncio.Future[None]", epoch: int) -> None:
+    def __init__(
+        self, write: Write, beside: Sequence[Write], value: bytes | None, done: "asyncio.Future[None]", epoch: int
+    ) -> None:
         self.write = write
+        self.beside = beside
         self.value = value
         self.done = done
         self.epoch = epoch
@@ -67,7 +70,10 @@ class EtcdStore(EtcdReader):
         return store
 
     async def commit(self, write: Write) -> StoreEvent:
-        event = await self.take(write)
+        return await self.commit_with(write, ())
+
+    async def commit_with(self, write: Write, beside: Sequence[Write]) -> StoreEvent:
+        event = await self._taken(write, beside)
         await self._seen(event.revision, self._seen_delay)
         published = self._index.newest.get(event.key)
         if published is None or published.revision != event.revision:
@@ -76,6 +82,9 @@ class EtcdStore(EtcdReader):
 
     async def take(self, write: Write) -> StoreEvent:
         """Readers need not see it yet."""
+        return await self._taken(write, ())
+
+    async def _taken(self, write: Write, beside: Sequence[Write]) -> StoreEvent:
         key = write.key
         if write.value is None and write.expected == ABSENT:
             raise Conflict(key, ABSENT, None)
@@ -84,7 +93,7 @@ class EtcdStore(EtcdReader):
         value = self._codec.to_value(key, write.value) if write.value is not None else None
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         before = self.peek(key)
-        mine = self._under_way[key] = _UnderWay(write, value, done, self.epoch)
+        mine = self._under_way[key] = _UnderWay(write, beside, value, done, self.epoch)
         try:
             async with self._slots:
                 revision, created = await self._swapped(mine)
@@ -93,6 +102,10 @@ class EtcdStore(EtcdReader):
             done.set_result(None)
         entry = Entry(key, write.value, revision, created or revision) if write.value is not None else None
         self._note(key, revision, entry)
+        for one in beside:
+            known = self.peek(one.key)
+            if one.value is not None and known is not None:
+                self._note(one.key, revision, Entry(one.key, one.value, revision, known.created))
         return StoreEvent(revision, key, entry, before)
 
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[StoreEvent]:
@@ -106,13 +119,18 @@ class EtcdStore(EtcdReader):
         """The revision of the write, and that at which the key began to exist. Raises `Conflict`."""
         write, value = mine.write, mine.value
         key = self._etcd_key(write.key)
+        beside = [
+            (self._etcd_key(one.key), self._codec.to_value(one.key, one.value), one.expected)
+            for one in mine.beside
+            if one.value is not None
+        ]
         ends = asyncio.get_running_loop().time() + UNDECIDED_SECONDS_MAX
         is_doubtful = False
         wait = RETRY_SECONDS
         while True:
             try:
                 lease = await self._lease(write.key) if value is not None else 0
-                answer = await self._client.swap(key, value, write.expected, lease)
+                answer = await self._client.swap(key, value, write.expected, lease, beside)
             except EtcdError as error:
                 if error.code == "NOT_FOUND" and "lease" in str(error):
                     self._leases.forget()
@@ -133,6 +151,8 @@ class EtcdStore(EtcdReader):
             found = answer.responses[0].response_range
             kv = found.kvs[0] if found.kvs else None
             current = self._entry(write.key, kv) if kv is not None else None
+            if mine.beside and (kv.mod_revision if kv is not None else ABSENT) == write.expected:
+                raise Conflict(mine.beside[0].key, mine.beside[0].expected, None)
             if is_doubtful and value is None and (kv is None or kv.create_revision > write.expected):
                 raise timeout(UNDECIDED)  # it was deleted: whether by us or by another nobody can tell
             if is_doubtful and await self._was_done(mine, answer.header.revision) and mine.outcome is not None:

@@ -89,6 +89,17 @@ def test_pod_within_quota_passes(hard: Any, stored: Any, world: Any, asked: Any)
     ResourceQuotaPlugin().limit(asked(pod()), world(resourcequotas=[quota(hard)], pods=stored), 0.0)
 
 
+def test_what_is_used_with_it_is_noted_for_each_quota_that_counts_it(world: Any, asked: Any) -> None:
+    new = sized("500m")
+    quotas = [
+        quota({"requests.cpu": "2", "pods": "3", "services": "1"}),
+        {"metadata": {"name": "other"}, "spec": {"hard": {"services": "1"}}},
+    ]
+    attributes = asked(new)
+    ResourceQuotaPlugin().limit(attributes, world(resourcequotas=quotas, pods=[sized("750m")]), 0.0)
+    assert attributes.quota_used == {"q": {"requests.cpu": "1250m", "pods": "2"}}
+
+
 def test_other_kinds_are_counted(world: Any, asked: Any) -> None:
     stored = [{"metadata": {"name": "a"}}]
     there = world(

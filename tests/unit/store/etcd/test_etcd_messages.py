@@ -42,3 +42,8 @@ def test_write_is_encoded_as_messages_are(value: bytes | None, expected: int, le
     read = MESSAGES["RequestOp"](request_range=MESSAGES["RangeRequest"](key=key, limit=1))
     request = MESSAGES["TxnRequest"](compare=[compare], success=[write], failure=[read])
     assert MESSAGES["TxnRequest"].FromString(swap_request(key, value, expected, lease)) == request
+    also = MESSAGES["Compare"](result=EQUAL, target=BY_MOD_REVISION, key=b"q" * 300, mod_revision=expected + 1)
+    put = MESSAGES["RequestOp"](request_put=MESSAGES["PutRequest"](key=b"q" * 300, value=b"w" * 500))
+    request = MESSAGES["TxnRequest"](compare=[compare, also], success=[write, put], failure=[read])
+    beside = [(b"q" * 300, b"w" * 500, expected + 1)]
+    assert MESSAGES["TxnRequest"].FromString(swap_request(key, value, expected, lease, beside)) == request

@@ -226,17 +226,17 @@ class SilentClient(EtcdClient):
     meanwhile: Callable[[], Awaitable[object]] | None = None
     """What others do before it is tried again."""
 
-    async def swap(self, key: bytes, value: bytes | None, expected: int, lease: int = 0) -> Any:
+    async def swap(self, key: bytes, value: bytes | None, expected: int, lease: int = 0, beside: Any = ()) -> Any:
         silence, self.silence = self.silence, ""
         if silence == "after":
-            await super().swap(key, value, expected, lease)
+            await super().swap(key, value, expected, lease, beside)
         if silence in ("before", "after"):
             if self.meanwhile is not None:
                 await self.meanwhile()
             raise EtcdError("DEADLINE_EXCEEDED", "nobody answered")
         if silence == "unsent":
             raise EtcdError("UNAVAILABLE", "failed to connect: refused", is_unsent=True)
-        return await super().swap(key, value, expected, lease)
+        return await super().swap(key, value, expected, lease, beside)
 
 
 @pytest.fixture
