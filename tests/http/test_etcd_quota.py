@@ -82,3 +82,18 @@ def test_servers_together_let_in_what_there_is_room_for(servers: tuple[Server, S
     asked(second, "POST", CONFIG_MAPS, {"metadata": {"name": "again"}}, 201)
     asked(first, "POST", CONFIG_MAPS, {"metadata": {"name": "too-many"}}, 403)
     asked(first, "POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "too-many"}}, 403)
+
+
+def test_what_no_quota_counts_leaves_them_alone(servers: tuple[Server, Server]) -> None:
+    first, second = servers
+    quota = {"metadata": {"name": "of-secrets"}, "spec": {"hard": {"secrets": "10"}}}
+    path = f"{NAMESPACE}/resourcequotas/of-secrets"
+    asked(first, "POST", f"{NAMESPACE}/resourcequotas", quota, 201)
+    before = asked(second, "GET", path)["metadata"]["resourceVersion"]
+    asked(second, "POST", f"{NAMESPACE}/serviceaccounts", {"metadata": {"name": "s"}}, 201)
+    asked(second, "POST", f"{NAMESPACE}/secrets?dryRun=All", {"metadata": {"name": "s"}}, 201)
+    assert asked(first, "GET", path)["metadata"]["resourceVersion"] == before
+    made = asked(second, "POST", f"{NAMESPACE}/secrets", {"metadata": {"name": "s"}}, 201)
+    found = asked(first, "GET", path)
+    assert found["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"], "one transaction"
+    assert "status" not in found or "used" not in found["status"], "nobody has reported on it yet"

@@ -215,7 +215,11 @@ class Proposer:
             self._admission.limit(attributes, now, cluster)
             return attributes.quota_used
 
-        return partial(claims.claim, namespace, limit)
+        try:
+            used = limit()
+        except ApiError:
+            used = None  # what there was room for may have been given back: it counts when that is known
+        return None if used is not None and not used else partial(claims.claim, namespace, limit)
 
     async def _kept(self, kind: Kind, doc: Document, caller: Caller, weight_bytes: int) -> bytes:
         """The bytes to be stored. Before there is known to be room for them: nobody is waited for after that."""
