@@ -1,15 +1,12 @@
 """Several Doormen over one etcd give out addresses and node ports of services: nothing twice."""
 
-import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from support.etcd import EtcdMember
-from support.fuzzing import Line, plain
-from support.server import Server, fetch
+from support.server import fetch
+from support.two_servers import TwoServers, asked, posted_together, two_servers
 
 SERVICES = "/api/v1/namespaces/default/services"
 ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
@@ -17,50 +14,18 @@ EACH = 40
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
-    folder = tmp_path_factory.mktemp("servers")
-    with EtcdMember(folder, "--unsafe-no-fsync") as member:
-        place = ["--etcd-servers", member.url, "--data-dir", str(folder / "keys"), "--components=false"]
-        for name in ("a", "b"):
-            (folder / name).mkdir()
-        with Server(folder / "a", *place, place=()) as first, Server(folder / "b", *place, place=()) as second:
-            yield first, second
-
-
-def asked(server: Server, method: str, path: str, body: Any = None, expected: int = 200) -> Any:
-    status, _, answer = fetch(server, method, path, body=None if body is None else json.dumps(body).encode())
-    assert status == expected, answer
-    return json.loads(answer)
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoServers]:
+    with two_servers(tmp_path_factory.mktemp("servers")) as both:
+        yield both
 
 
 def service(name: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": [{"port": 80}], **spec}}
 
 
-def together(servers: tuple[Server, Server], bodies: tuple[list[Any], list[Any]]) -> list[list[tuple[int, Any]]]:
-    """Each server is asked for its services, one after the other, at the same time as the other."""
-    answers: list[list[tuple[int, Any]]] = [[], []]
-    barrier = threading.Barrier(2)
-
-    def ask(number: int) -> None:
-        line = Line(servers[number])
-        barrier.wait()
-        for body in bodies[number]:
-            status, answer = line.ask(plain("POST", SERVICES, body))
-            answers[number].append((status, json.loads(answer)))
-        line.close()
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
-
-
-def test_servers_that_choose_at_the_same_time_choose_differently(servers: tuple[Server, Server]) -> None:
-    bodies = tuple([service(f"{letter}{number}") for number in range(EACH)] for letter in "ab")
-    answers = together(servers, bodies)  # type: ignore[arg-type]  # there are two
+def test_servers_that_choose_at_the_same_time_choose_differently(servers: TwoServers) -> None:
+    bodies = [[service(f"{letter}{number}") for number in range(EACH)] for letter in "ab"]
+    answers = posted_together(SERVICES, list(zip(servers, bodies, strict=True)))
     assert {status for one in answers for status, _ in one} == {201}
     specs = [doc["spec"] for one in answers for _, doc in one]
     assert len({spec["clusterIP"] for spec in specs}) == 2 * EACH
@@ -69,24 +34,24 @@ def test_servers_that_choose_at_the_same_time_choose_differently(servers: tuple[
     assert all(found[spec["clusterIP"]]["resource"] == "services" for spec in specs)
 
 
-def test_of_two_who_ask_for_the_same_one_gets_it(servers: tuple[Server, Server]) -> None:
+def test_of_two_who_ask_for_the_same_one_gets_it(servers: TwoServers) -> None:
     # Of the parts of the ranges from which nothing is chosen.
     wishes = [(f"10.96.0.{number + 20}", 30000 + number) for number in range(EACH)]
-    bodies = tuple(
+    bodies = [
         [
             service(f"{letter}-wish{number}", clusterIP=address, ports=[{"port": 80, "nodePort": port}])
             for number, (address, port) in enumerate(wishes)
         ]
         for letter in "xy"
-    )
-    answers = together(servers, bodies)  # type: ignore[arg-type]  # there are two
+    ]
+    answers = posted_together(SERVICES, list(zip(servers, bodies, strict=True)))
     for (first, one), (second, other) in zip(*answers, strict=True):
         assert sorted((first, second)) == [201, 422], (one, other)
         refusal = other if second == 422 else one
         assert "already allocated" in refusal["message"]
 
 
-def test_what_one_gives_back_the_other_gives_out(servers: tuple[Server, Server]) -> None:
+def test_what_one_gives_back_the_other_gives_out(servers: TwoServers) -> None:
     first, second = servers
     wish = service("given", clusterIP="10.96.0.200", ports=[{"port": 80, "nodePort": 30080}])
     for here, there in ((first, second), (second, first)) * 3:
@@ -107,7 +72,7 @@ def test_what_one_gives_back_the_other_gives_out(servers: tuple[Server, Server])
     asked(first, "DELETE", f"{SERVICES}/port")
 
 
-def test_dry_run_and_refusal_claim_nothing(servers: tuple[Server, Server]) -> None:
+def test_dry_run_and_refusal_claim_nothing(servers: TwoServers) -> None:
     first, second = servers
     wish = service("dry", clusterIP="10.96.0.201", ports=[{"port": 80, "nodePort": 30081}])
     asked(first, "POST", f"{SERVICES}?dryRun=All", wish, 201)
