@@ -7,7 +7,6 @@ nobody knows then. What was on its way when a connection is cut arrives when it 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -209,8 +208,8 @@ class SimStream:
             self._link.expect_keepalive()
         self._link.carry(lambda: member.do(lambda: self._hear(told)) if member.is_alive else self.lose(NOBODY))
 
-    def paused(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    async def rest(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     async def read(self) -> list[bytes]:
         while not self._arrived:

@@ -17,6 +17,7 @@ from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
 from doorman.server.request import PeerCertificates, Query, Request, Response
 from doorman.store.memory_store import MemoryStore
+from doorman.store.store_contract import Store
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
@@ -128,10 +129,12 @@ class Api:
 
 
 @asynccontextmanager
-async def running_api(*, audit_log: Path | None = None, **settings: Any) -> AsyncIterator[Api]:
+async def running_api(
+    *, audit_log: Path | None = None, store: Store | None = None, **settings: Any
+) -> AsyncIterator[Api]:
     clock = ManualClock()
     chosen = Settings(**{"seed": 7, "nodes": 0, **settings})
-    cluster = ControlPlane(ApiServer(MemoryStore(), chosen, clock), chosen, clock)
+    cluster = ControlPlane(ApiServer(store or MemoryStore(), chosen, clock), chosen, clock)
     await cluster.prepare(port=6443, ca_certificate=credentials().ca_certificate)
     audit = AuditLog(audit_log, clock, lambda _, flush: flush()) if audit_log is not None else None
     try:

@@ -122,6 +122,14 @@ class Registry:
         """Read on until all that was written before is known here."""
         await self._store.catch_up()
 
+    async def has_more(self, seen: int) -> bool:
+        """Whether something was written that was not known here when this revision was the newest."""
+        try:
+            await self._store.catch_up()
+        except ApiError:
+            return False
+        return self._store.revision > seen
+
     def get(self, kind: Kind, namespace: str, name: str) -> Stored:
         return self.reader.get(kind, namespace, name)
 

@@ -41,6 +41,10 @@ from doorman.server.warning_headers import warning_headers
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _ONLY_POSTED: Final = ("create",)
 _READING_VERBS: Final = ("get", "list", "watch", "deletecollection")
+_REVIEWS: Final = ("authentication.k8s.io", "authorization.k8s.io")
+"""Groups of what is posted in order to be told how something is."""
+_PERHAPS_OUTDATED: Final = (401, 403, 404)
+"""Refusals for what is not there, or not any more."""
 
 PlainHandler = Callable[[Request], Awaitable[Response]]
 """Answers a path that is no resource. Raises ApiError."""
@@ -79,6 +83,7 @@ class Pipeline:
         self._clock = clock
         self._names = names
         self._handlers = ResourceHandlers(registry, access, computed, clock, rng, logs_of)
+        self._settle = self._handle_upon_newest if registry.is_shared else self._handle
         self._issuer = access.issuer
         self._own_paths = plain or {}
         self._discovery = Discovery(registry.kinds)
@@ -94,7 +99,7 @@ class Pipeline:
         try:
             # A watch is answered at once, and lasts as long as it likes.
             deadline = self._deadlines.begin(request.query.get("timeout") if info.verb != "watch" else "")
-            response = await self._handle(request, info, warnings, entry)
+            response = await self._settle(request, info, warnings, entry)
         except ApiError as error:
             if error.code == 405:
                 warnings.clear()  # of what nobody does nothing is said
@@ -126,6 +131,24 @@ class Pipeline:
             is_apply=request.method == "PATCH" and request.headers.get("content-type", "").startswith(APPLY_PATCH),
         )
         return response
+
+    async def _handle_upon_newest(
+        self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
+    ) -> Response:
+        """Where others write, nobody is refused because of something that this server has not read yet: what it does
+        not know of may be a namespace, a role, a service account, a custom kind that another server has made.
+        """
+        seen = self._registry.cache.revision
+        try:
+            response = await self._handle(request, info, warnings, entry)
+        except ApiError as error:
+            if error.code not in _PERHAPS_OUTDATED or not await self._registry.has_more(seen):
+                raise
+        else:
+            if response.status not in _PERHAPS_OUTDATED or not await self._registry.has_more(seen):
+                return response
+        warnings.clear()
+        return await self._handle(request, info, warnings, entry)
 
     async def _handle(
         self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
@@ -286,7 +309,7 @@ def _page_not_found() -> Response:
 
 def _reads_the_newest(info: RequestInfo, request: Request) -> bool:
     """Whether what is read must be no older than the request; `resourceVersion=0` takes what is there."""
-    return info.verb in _READING_VERBS and request.query.get("resourceVersion") != "0"
+    return (info.verb in _READING_VERBS or info.group in _REVIEWS) and request.query.get("resourceVersion") != "0"
 
 
 def _wants_pretty(request: Request) -> bool:

@@ -177,9 +177,6 @@ class KeyIndexReader:
     async def catch_up(self) -> None:
         """Nobody else writes."""
 
-    def let_lag(self, unless: Callable[[], bool]) -> None:
-        """There are no others."""
-
     async def refresh(self, key: str) -> Entry | None:
         return self.peek(key)
 

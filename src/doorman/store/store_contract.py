@@ -112,10 +112,6 @@ class Store(Protocol):
         """Return when all that was written anywhere before this call is published here."""
         ...
 
-    def let_lag(self, unless: Callable[[], bool]) -> None:
-        """What others have written may be published some milliseconds later, together, unless that is so."""
-        ...
-
     async def refresh(self, key: str) -> Entry | None:
         """What the key holds, wherever it was written, when it is durable; `peek` gives the same from then on."""
         ...

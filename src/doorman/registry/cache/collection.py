@@ -78,8 +78,6 @@ class Collection:
         """The revision of the newest change, or the oldest revision kept. Every write asks several kinds for it."""
         self._streams: dict[int, Stream] = {}
         self._pinned: dict[tuple[str, str], dict[int, Stream]] = {}
-        self._lagging: set[int] = set()
-        """Of the streams, those that need not be told at once."""
         self._is_placed = storage == PODS
         """Its objects are on nodes."""
         self._by_node: dict[str, dict[str, Stored]] | None = None
@@ -91,10 +89,6 @@ class Collection:
     @property
     def stream_count(self) -> int:
         return sum(1 for _ in self._all_streams())
-
-    @property
-    def is_followed_closely(self) -> bool:
-        return bool(self._pinned) or len(self._streams) > len(self._lagging)
 
     def get(self, key: str) -> Stored | None:
         found: Stored | None = self.objects.get(key)
@@ -174,13 +168,10 @@ class Collection:
         else:
             self._faults.caught(reader, error, key=f"{self.storage}/{stored.key}", revision=stored.revision)
 
-    def follow(
-        self, selection: Selection, after: int | None, *, reader: str = "watch", may_lag: bool = False
-    ) -> Stream:
+    def follow(self, selection: Selection, after: int | None, *, reader: str = "watch") -> Stream:
         """A stream of what changes from now on, begun with the kept changes after `after`.
 
-        `reader` is whose faults they are should it not be able to take an event. One that may lag does not hurry a
-        store to which others write.
+        `reader` is whose faults they are should it not be able to take an event.
         """
         stream = Stream(selection, self, reader)
         for change in self.changes_after(after) if after is not None else ():
@@ -188,13 +179,10 @@ class Collection:
             if type_ is not None:
                 stream.offer(event_of(change, type_))
         self._place(stream)[id(stream)] = stream
-        if may_lag:
-            self._lagging.add(id(stream))
         return stream
 
     def remove(self, stream: Stream) -> None:
         self._place(stream).pop(id(stream), None)
-        self._lagging.discard(id(stream))
         self._pinned = {pin: place for pin, place in self._pinned.items() if place}
 
     def close_streams(self) -> None:

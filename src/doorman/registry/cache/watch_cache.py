@@ -44,7 +44,6 @@ class WatchCache:
             collection.load(Stored(entry, key, collection.decoder))
         self._epoch = store.epoch
         store.add_waker(self._pull)
-        store.let_lag(unless=self._is_followed_closely)
 
     def collection(self, storage: str) -> Collection:
         found = self._collections.get(storage)
@@ -70,9 +69,6 @@ class WatchCache:
             return False
         collection, key = self._locate(store_key)
         return key in collection.aside
-
-    def _is_followed_closely(self) -> bool:
-        return any(collection.is_followed_closely for collection in self._collections.values())
 
     def close_streams(self) -> None:
         for collection in self._collections.values():

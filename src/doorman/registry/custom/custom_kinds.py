@@ -56,7 +56,7 @@ class CustomKinds:
 
     def _follow(self) -> Stream:
         """Take what is there, and what changes from now on."""
-        stream = self._definitions.follow(Selection(storage=RESOURCE), None, reader=READER, may_lag=True)
+        stream = self._definitions.follow(Selection(storage=RESOURCE), None, reader=READER)
         self._definitions.read(READER, self._serve)
         stream.on_event(self._drain)
         return stream

@@ -130,7 +130,7 @@ class ServiceAllocators:
 
     def _follow(self) -> Stream:
         """Take what is there, and what changes from now on."""
-        stream = self._services.follow(Selection(storage=SERVICES), None, reader="servicenumbers", may_lag=True)
+        stream = self._services.follow(Selection(storage=SERVICES), None, reader="servicenumbers")
         self._services.read("servicenumbers", lambda stored: self._note(stored.document()))
         stream.on_event(self._drain)
         return stream

@@ -172,7 +172,7 @@ class RbacAuthorizer:
             self._remembered = 0
 
     def _follow(self, storage: str) -> None:
-        stream = self._cache.collection(storage).follow(Selection(storage=storage), None, reader="rbac", may_lag=True)
+        stream = self._cache.collection(storage).follow(Selection(storage=storage), None, reader="rbac")
         self._streams[storage] = stream
         stream.on_event(self._forget)
 

@@ -7,7 +7,6 @@ that finds nobody there, moves on to the next: spread over all members, one that
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from doorman.store.etcd.etcd_messages import MESSAGES, swap_request
@@ -265,9 +264,9 @@ class Watching:
     def ask_for_progress(self) -> None:
         self._stream.write(_PROGRESS_REQUEST)
 
-    def paused(self) -> AbstractContextManager[None]:
+    async def rest(self, seconds: float) -> None:
         """What comes meanwhile is told together."""
-        return self._stream.paused()
+        await self._stream.rest(seconds)
 
 
 _read_watch: Final = MESSAGES["WatchResponse"].FromString

@@ -5,7 +5,7 @@ the events of all kinds come in one order.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final, Protocol
 
 from doorman.base.clock import CommonDelay
@@ -27,8 +27,6 @@ published together: readers are woken once, and each does more at a time. Nothin
 BUSY_EVENTS: Final = 12
 BUSY_GATHER_SECONDS: Final = 0.006
 """The same when so many events came together the last time."""
-LAG_SECONDS: Final = 0.02
-"""The same while nobody follows what is published here, nor waits for it."""
 
 _log: Final = logging.getLogger("doorman.etcd")
 
@@ -75,9 +73,6 @@ class EtcdReader(KeyIndexReader):
         self._asking: asyncio.Task[int] | None = None
         self._watching: Watching | None = None
         self._trusts_progress = False
-        self._is_followed: Callable[[], bool] = lambda: True
-        self._is_awaited = asyncio.Event()
-        """Somebody has begun to wait for a revision."""
         self._tasks: list[asyncio.Task[None]] = []
         self._index.add_waker(self._wake)
 
@@ -125,9 +120,6 @@ class EtcdReader(KeyIndexReader):
         told = [(revision, key, entry) for key, (revision, entry) in self._fresh.items() if revision > published]
         told.sort(key=lambda one: one[0])
         return [StoreEvent(revision, key, entry, newest.get(key)) for revision, key, entry in told]
-
-    def let_lag(self, unless: Callable[[], bool]) -> None:
-        self._is_followed = unless
 
     async def catch_up(self) -> None:
         """Requests that come while one asks share the next answer: the one under way may be older than they are."""
@@ -189,7 +181,6 @@ class EtcdReader(KeyIndexReader):
             return True
         seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((revision, seen))
-        self._is_awaited.set()
         alarm = delay.call(lambda: _ring(seen))
         try:
             await seen
@@ -275,17 +266,8 @@ class EtcdReader(KeyIndexReader):
                         reached = answer.header.revision
                 self._publish(events, reached)
                 if self._watching is not None:
-                    with self._watching.paused():
-                        await self._gather(BUSY_GATHER_SECONDS if len(events) >= BUSY_EVENTS else GATHER_SECONDS)
-
-    async def _gather(self, seconds: float) -> None:
-        """Let some more come, to be published together."""
-        await asyncio.sleep(seconds)
-        if not self._waiting and not self._is_followed():
-            self._is_awaited.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LAG_SECONDS - seconds):
-                    await self._is_awaited.wait()
+                    is_busy = len(events) >= BUSY_EVENTS
+                    await self._watching.rest(BUSY_GATHER_SECONDS if is_busy else GATHER_SECONDS)
 
     async def _is_another(self, answer: ProtoMessage) -> bool:
         """A backup was restored, or another cluster answers under this address. A member that has yet to catch up with

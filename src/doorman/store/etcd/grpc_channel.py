@@ -6,8 +6,7 @@ while, which doubles. A call that was not answered may have been done, unless th
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -218,14 +217,13 @@ class GrpcStream:
         messages, self._messages = self._messages, []
         return messages
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
+    async def rest(self, seconds: float) -> None:
         """Nothing is read for a moment: what comes in small pieces is then read together. For who has the connection
         to himself.
         """
         self._connection.pause_reading()
         try:
-            yield
+            await asyncio.sleep(seconds)
         finally:
             self._connection.resume_reading()
 

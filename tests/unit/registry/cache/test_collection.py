@@ -85,20 +85,6 @@ def test_version_that_is_overtaken_must_be_json_where_others_write(pods: Collect
         pods.check(odd, before, is_doubtful=True)
 
 
-def test_collection_is_followed_closely_by_those_who_may_not_lag(pods: Collection) -> None:
-    assert not pods.is_followed_closely
-    lagging = pods.follow(Selection(storage="pods"), None, may_lag=True)
-    assert not pods.is_followed_closely
-    on_a_node = pods.follow(Selection(storage="pods", fields=(FieldTerm("spec.nodeName", "n1", True),)), None)
-    assert pods.is_followed_closely
-    on_a_node.close()
-    lagging.close()
-    prompt = pods.follow(Selection(storage="pods"), None)
-    assert pods.is_followed_closely
-    prompt.close()
-    assert not pods.is_followed_closely
-
-
 def test_pods_that_nobody_looks_at_are_checked_and_keep_no_view(pods: Collection) -> None:
     """They are still found by their node, whenever that is asked first."""
     new = stored("a/x", 4, "n3")

@@ -1,14 +1,11 @@
 """Reading etcd where members cannot be asked how far a watch is, and where they can."""
 
-import asyncio
 from typing import Any, cast
 
 import pytest
 
-from doorman.base.clock import CommonDelay
-from doorman.runtime.virtual_time import run_virtual
 from doorman.store.etcd.etcd_messages import MESSAGES
-from doorman.store.etcd.etcd_reader import GATHER_SECONDS, LAG_SECONDS, EtcdReader, has_progress_requests
+from doorman.store.etcd.etcd_reader import EtcdReader, has_progress_requests
 from doorman.store.store_contract import Entry, StoreEvent
 
 
@@ -54,38 +51,6 @@ async def test_everything_is_read_anew_only_when_what_was_read_is_no_longer_so(
     cluster, revision = created_at
     header = MESSAGES["ResponseHeader"](cluster_id=cluster, revision=revision)
     assert await reader._is_another(MESSAGES["WatchResponse"](created=True, header=header)) == is_another
-
-
-@pytest.mark.parametrize(
-    ("is_followed", "awaited_after", "expected"),
-    [
-        pytest.param(True, None, GATHER_SECONDS, id="somebody-follows"),
-        pytest.param(False, None, LAG_SECONDS, id="nobody-follows"),
-        pytest.param(False, LAG_SECONDS / 2, LAG_SECONDS / 2, id="somebody-begins-to-wait"),
-        pytest.param(False, 0.0, GATHER_SECONDS, id="somebody-waits"),
-    ],
-)
-def test_events_are_gathered_until_somebody_wants_them(
-    is_followed: bool, awaited_after: float | None, expected: float
-) -> None:
-    async def took() -> float:
-        loop = asyncio.get_running_loop()
-        reader = EtcdReader(cast(Any, None), cast(Any, None), "/registry")
-        reader.let_lag(unless=lambda: is_followed)
-        reader._is_awaited.set()  # by somebody who no longer waits
-        waits: list[asyncio.Task[bool]] = []
-        if awaited_after is not None:
-            loop.call_later(
-                awaited_after, lambda: waits.append(asyncio.create_task(reader._seen(1, CommonDelay(3600))))
-            )
-            await asyncio.sleep(0)
-        began = loop.time()
-        await reader._gather(GATHER_SECONDS)
-        for one in waits:
-            one.cancel()
-        return loop.time() - began
-
-    assert run_virtual(took()) == pytest.approx(expected, abs=1e-6)
 
 
 def test_what_was_answered_and_is_not_published_is_pending_oldest_first() -> None:

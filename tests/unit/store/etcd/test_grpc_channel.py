@@ -272,12 +272,14 @@ class Paused:
         self.calls.append("resume")
 
 
-def test_connection_is_read_again_after_a_pause_also_when_it_is_cut_short() -> None:
+async def test_connection_is_read_again_after_a_rest_also_when_it_is_cut_short() -> None:
     connection = Paused()
     stream = GrpcStream(cast(Any, connection), {}, b"")
-    with stream.paused():
-        assert connection.calls == ["begin", "pause"]
+    await stream.rest(0)
     assert connection.calls == ["begin", "pause", "resume"]
-    with pytest.raises(OSError), stream.paused():
-        raise OSError
+    resting = asyncio.create_task(stream.rest(60))
+    await asyncio.sleep(0)
+    assert connection.calls[3:] == ["pause"]
+    resting.cancel()
+    await asyncio.gather(resting, return_exceptions=True)
     assert connection.calls[3:] == ["pause", "resume"]
