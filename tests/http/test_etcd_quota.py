@@ -43,6 +43,10 @@ def test_servers_together_let_in_what_there_is_room_for(servers: TwoServers) -> 
     assert used == {"configmaps": str(ROOM), "pods": "7"}, "what is used is told with what uses it"
     gone = next(doc["metadata"]["name"] for code, doc in answers if code == 201)
     asked(first, "DELETE", f"{CONFIG_MAPS}/{gone}")
+    asked(second, "POST", CONFIG_MAPS, {"metadata": {"name": "again"}}, 403)  # before the controller has reported on it
+    now = asked(first, "GET", f"{NAMESPACE}/resourcequotas/q")
+    status["used"]["configmaps"] = str(ROOM - 1)
+    asked(first, "PUT", f"{NAMESPACE}/resourcequotas/q/status", {**now, "status": status})
     asked(second, "POST", CONFIG_MAPS, {"metadata": {"name": "again"}}, 201)
     asked(first, "POST", CONFIG_MAPS, {"metadata": {"name": "too-many"}}, 403)
     asked(first, "POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "too-many"}}, 403)

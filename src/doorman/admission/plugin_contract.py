@@ -92,6 +92,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     """Taken back by whoever decides by more than what the object, its name aside, and the cluster say."""
     annotations: dict[str, str] = {}
     """What the audit log is to be told."""
+    is_quota_shared: bool = False
+    """Others give out the room of quotas as well, and note in the status what is used before it is there."""
     quota_used: dict[str, dict[str, str]] = {}
     """Of each quota that has room for it: what is used with it, by the names that it counts for."""
     kind_version: str = ""

@@ -211,6 +211,8 @@ class Proposer:
             self._admission.limit(attributes, now, cluster)
             return None
 
+        attributes.is_quota_shared = True
+
         def limit() -> QuotaUsed:
             self._admission.limit(attributes, now, cluster)
             return attributes.quota_used

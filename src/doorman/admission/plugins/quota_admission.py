@@ -1,7 +1,7 @@
 """ResourceQuota: nothing beyond what a namespace may hold.
 
 Usage is counted from what is stored at that moment, durable or not yet, and not from the quota's status: the status is
-a controller's report and may lag behind a burst of writes.
+a controller's report and may lag behind a burst of writes. (Where others give out the same room, see rule 4.)
 
 Rules
 -----
@@ -9,7 +9,8 @@ Rules
    they take beyond what they took before; who takes less is let through, however full it is.
 2. A quota is about a request when it limits anything of its kind and the object is in all its scopes.
 3. A pod under a quota for cpu or memory has to say how much each of its containers takes, unless the pod says it.
-4. What a quota limits may not be exceeded. The first quota that would be names everything that is too much.
+4. What a quota limits may not be exceeded. The first quota that would be names everything that is too much. Where
+   others give out the same room, what the status says is used counts if it is more than there is.
 5. What is limited by default (a setting of the cluster) takes a quota that covers it, by name or by scope.
 """
 
@@ -69,6 +70,8 @@ class Concerned(msgspec.Struct, frozen=True):
     hard: Mapping[str, str]
     """Of what it limits, that which objects of this kind count for."""
     requirements: Requirements
+    reported: Mapping[str, str] = {}
+    """What its status says is used."""
 
 
 def decide_concerned(quota: _Json, resource: str, obj: _Json) -> Concerned | None:
@@ -79,7 +82,8 @@ def decide_concerned(quota: _Json, resource: str, obj: _Json) -> Concerned | Non
     requirements = requirements_of(spec.get("scopes") or (), spec.get("scopeSelector"))
     if not counted or not is_in_scope(requirements, resource, obj):
         return None
-    return Concerned(quota["metadata"]["name"], counted, requirements)
+    reported: Mapping[str, str] = (quota.get("status") or {}).get("used") or {}
+    return Concerned(quota["metadata"]["name"], counted, requirements, reported)
 
 
 def decide_unsaid(pod: _Json, hard: Mapping[str, str]) -> str:
@@ -176,6 +180,8 @@ def _check(quota: Concerned, wanted: Amounts, attributes: Attributes, cluster: C
         return
     attributes.is_cacheable = False
     used = total_in_scope(cluster, attributes.group_resource, attributes.namespace, quota.requirements)
+    if attributes.is_quota_shared:
+        used = {**used, **_reported_more(quota.reported, used, counted)}
     over = [name for name in counted if used.get(name, Fraction(0)) + wanted[name] > parse_quantity(quota.hard[name])]
     if over:
         asked, taken = _listed(over, wanted), _listed(over, used)
@@ -184,6 +190,11 @@ def _check(quota: Concerned, wanted: Amounts, attributes: Attributes, cluster: C
         raise refusal(attributes, why)
     together = {**used, **{name: used.get(name, Fraction(0)) + wanted[name] for name in counted}}
     attributes.quota_used[quota.name] = {name: amount_text(name, together) for name in counted}
+
+
+def _reported_more(reported: Mapping[str, str], used: Amounts, counted: Sequence[str]) -> dict[str, Fraction]:
+    amounts = {name: parse_quantity(reported[name]) for name in counted if name in reported}
+    return {name: amount for name, amount in amounts.items() if amount > used.get(name, 0)}
 
 
 def total_in_scope(cluster: ClusterReader, resource: str, namespace: str, requirements: Requirements) -> Amounts:

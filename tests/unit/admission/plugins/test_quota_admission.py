@@ -1,5 +1,6 @@
 """ResourceQuota."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -98,6 +99,27 @@ def test_what_is_used_with_it_is_noted_for_each_quota_that_counts_it(world: Any,
     attributes = asked(new)
     ResourceQuotaPlugin().limit(attributes, world(resourcequotas=quotas, pods=[sized("750m")]), 0.0)
     assert attributes.quota_used == {"q": {"requests.cpu": "1250m", "pods": "2"}}
+
+
+@pytest.mark.parametrize(
+    ("is_shared", "reported", "why", "used"),
+    [
+        pytest.param(False, {"pods": "3"}, None, {"q": {"pods": "2"}}, id="a-report"),
+        pytest.param(True, {"pods": "3"}, "requested: pods=1, used: pods=3, limited: pods=3", {}, id="more"),
+        pytest.param(True, {"pods": "2"}, None, {"q": {"pods": "3"}}, id="just-room"),
+        pytest.param(True, {"pods": "0"}, None, {"q": {"pods": "2"}}, id="less-than-there-is"),
+        pytest.param(True, {}, None, {"q": {"pods": "2"}}, id="no-report"),
+    ],
+)
+def test_rule_4_what_others_have_noted_counts_where_there_are_others(
+    is_shared: bool, reported: dict[str, str], why: str | None, used: Any, world: Any, asked: Any
+) -> None:
+    attributes = asked(pod())
+    attributes.is_quota_shared = is_shared
+    there = world(resourcequotas=[{**quota({"pods": "3"}), "status": {"used": reported}}], pods=[pod("a")])
+    with pytest.raises(ApiError, match=why) if why is not None else nullcontext():
+        ResourceQuotaPlugin().limit(attributes, there, 0.0)
+    assert attributes.quota_used == used
 
 
 def test_other_kinds_are_counted(world: Any, asked: Any) -> None:
