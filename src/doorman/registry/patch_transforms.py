@@ -126,7 +126,8 @@ def _cleaned(
 ) -> Document:
     if patch.type == STRATEGIC_MERGE_PATCH:
         for member in ("kind", "apiVersion"):
-            if fault := conversion_fault(schema, patched.get(member), "string"):
+            found = patched.get(member)
+            if type(found) is not str and (fault := conversion_fault(schema, found, "string")):
                 raise _invalid_patch(patch, patched, fault)
     is_internal = patch.type != STRATEGIC_MERGE_PATCH and not patched.get("apiVersion") and not kind.is_custom
     patched = _as_kind(kind, patched, patch)
