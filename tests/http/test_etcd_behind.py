@@ -1,23 +1,14 @@
 """What one Doorman of an etcd has acknowledged every other one goes by, in the very next request."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from support.server import fetch
-from support.two_servers import TwoServers, asked, two_servers
+from support.two_servers import TwoServers, asked
 
 ROUNDS = 25
 """Each time the second server may or may not have read what the first one wrote."""
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoServers]:
-    with two_servers(tmp_path_factory.mktemp("servers")) as both:
-        yield both
 
 
 def test_namespace_account_and_class_of_one_are_known_to_the_other(servers: TwoServers) -> None:

@@ -1,11 +1,8 @@
 """Several Doormen over one etcd give out the room of a quota: nothing more than there is, and all of it."""
 
 from collections import Counter
-from collections.abc import Iterator
 
-import pytest
-
-from support.two_servers import TwoServers, asked, posted_together, two_servers
+from support.two_servers import TwoServers, asked, posted_together
 
 NAMESPACE = "/api/v1/namespaces/default"
 CONFIG_MAPS = f"{NAMESPACE}/configmaps"
@@ -14,12 +11,6 @@ CLIENTS = 6
 """Of each server."""
 EACH = 6
 """Wishes of a client: many more than there is room."""
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoServers]:
-    with two_servers(tmp_path_factory.mktemp("servers")) as both:
-        yield both
 
 
 def test_servers_together_let_in_what_there_is_room_for(servers: TwoServers) -> None:

@@ -1,22 +1,13 @@
 """Several Doormen over one etcd give out addresses and node ports of services: nothing twice."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from support.server import fetch
-from support.two_servers import TwoServers, asked, posted_together, two_servers
+from support.two_servers import TwoServers, asked, posted_together
 
 SERVICES = "/api/v1/namespaces/default/services"
 ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
 EACH = 40
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoServers]:
-    with two_servers(tmp_path_factory.mktemp("servers")) as both:
-        yield both
 
 
 def service(name: str, **spec: Any) -> dict[str, Any]:

@@ -65,7 +65,7 @@ async def test_refusal_that_nothing_newer_changes_stands(servers: tuple[Api, Api
     assert response.status == 403
 
 
-async def test_warnings_of_what_was_tried_before_are_not_told_twice(servers: tuple[Api, Api]) -> None:
+async def test_what_is_decided_again_is_warned_of_once(servers: tuple[Api, Api]) -> None:
     first, second = servers
     await posted(first, NAMESPACES, {"metadata": {"name": "ns"}})
     subsets = [{"addresses": [{"ip": "10.1.2.3"}], "ports": [{"port": 80}]}]

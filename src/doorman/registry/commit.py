@@ -145,7 +145,7 @@ class Committer:
             value, expected = proposed.value, proposed.expected
             if value is not None and len(value) > STORED_BYTES_MAX and not proposed.is_bounded:
                 value = bounded(kind, value, is_apply=caller.is_apply)
-            is_sent = True
+            is_sent = proposed.claim is None  # else there is something to be waited for before
             if proposed.shown_first is not None:
                 expected = (await self._store.take(Write(proposed.key, proposed.shown_first, expected))).revision
                 if proposed.before_last is not None:
@@ -153,6 +153,7 @@ class Committer:
             write = Write(proposed.key, value, expected)
             if proposed.claim is not None:
                 async with proposed.claim() as beside:
+                    is_sent = True
                     event = await self._store.commit_with(write, beside)
             else:
                 event = await (self._store.commit if is_waited_for else self._store.take)(write)

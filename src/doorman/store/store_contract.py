@@ -145,7 +145,8 @@ class Store(Protocol):
 
     async def take(self, write: Write) -> StoreEvent:
         """The same for who writes again at once, and waits for that: it has its place in the order, and need not be
-        durable or published yet. Writes become so in their order, so who commits a later one waits for both.
+        durable or published yet. Writes become so in their order, so who commits a later one waits for both. Where
+        others write, it is durable, and only readers here need not see it yet.
         """
         ...
 

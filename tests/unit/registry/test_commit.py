@@ -300,3 +300,34 @@ async def test_what_is_claimed_is_written_with_it_and_proposed_again_when_somebo
     written = store.peek("resourcequotas/ns/q")
     assert written is not None
     assert (written.value, revision_of(store) > ABSENT) == (b"mine", True)
+
+
+@pytest.mark.parametrize(
+    ("code", "fails_when", "is_given_back"),
+    [
+        pytest.param(504, "before", True, id="nothing-was-sent"),
+        pytest.param(403, "before", True, id="no-room"),
+        pytest.param(504, "after", False, id="it-may-have-been-written"),
+    ],
+)
+async def test_what_was_taken_is_given_back_when_the_claim_fails_before_the_write(
+    code: int, fails_when: str, is_given_back: bool
+) -> None:
+    undone: list[str] = []
+
+    class FailingStore(MemoryStore):
+        async def commit_with(self, write: Write, beside: Sequence[Write]) -> StoreEvent:
+            raise ApiError(code, "", "no")
+
+    @asynccontextmanager
+    async def claim() -> AsyncIterator[Sequence[Write]]:
+        if fails_when == "before":
+            raise ApiError(code, "", "no")
+        yield []
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"x", ABSENT, lambda: undone.append("undone"), claim=claim)
+
+    with pytest.raises(ApiError):
+        await Committer(FailingStore()).commit(KIND, "a", propose, CALLER)
+    assert bool(undone) is is_given_back

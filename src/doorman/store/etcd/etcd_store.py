@@ -1,7 +1,8 @@
 """The store contract on an etcd cluster, which others may serve at the same time.
 
-A write is one transaction of one key; its answer waits until the watch has brought it, so whoever wrote reads what he
-wrote. What others write arrives the same way. One that the same writer follows up at once does not wait (`take`).
+A write is one transaction of its key, and of what must be written with it; `commit` waits until the watch has brought
+it, so whoever wrote reads what he wrote. What others write arrives the same way. `take` waits for etcd alone: for who
+follows a write up at once, or reads no earlier than etcd's newest revision.
 
     commit ─► If mod_revision = expected Then put Else get ─► etcd ─► watch ─► KeyIndex.follow ─► readers
 """
